@@ -1,0 +1,100 @@
+/*
+ * Scenes: a YAML (or JSON) file, checked against one table of options, becomes a firn_scene.
+ *
+ * The same table makes the parser, `--set`, the JSON schema and docs/scene.md. Unknown keys, wrong
+ * types and values out of range are errors with file:line:column, a caret and a suggestion.
+ *
+ * Does NOT do: create particles (firn_sim_create does), read frames or checkpoints (io.h).
+ */
+#ifndef FIRN_SCENE_H
+#define FIRN_SCENE_H
+
+#include <stdio.h>
+
+#include "firn/firn.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef enum firn_kernel { FIRN_CUBIC, FIRN_QUADRATIC } firn_kernel;
+typedef enum firn_transfer { FIRN_FLIP, FIRN_APIC } firn_transfer;
+typedef enum firn_integrator { FIRN_EXPLICIT } firn_integrator;
+typedef enum firn_rest_volume { FIRN_VOLUME_GRID, FIRN_VOLUME_SAMPLED } firn_rest_volume;
+
+/* Output formats are bits, so that a scene can ask for several. */
+enum { FIRN_FORMAT_VTKHDF = 1, FIRN_FORMAT_PLY = 2 };
+
+/* The `simulation` and `output` blocks of a scene, checked and with defaults filled in. */
+typedef struct firn_settings {
+    int dimensions;
+    int frames;
+    double fps;
+    double cell_size;               /* h, m */
+    double gravity[3];              /* m/s^2; [2] is 0 in 2D */
+    firn_kernel kernel;
+    firn_transfer transfer;
+    double blend;                   /* alpha: 0 PIC .. 1 FLIP */
+    firn_integrator integrator;
+    double time_step;               /* s; 0 = automatic */
+    double cfl;                     /* automatic step: fraction of a cell that a wave may cross */
+    double travel;                  /* automatic step: fraction of a cell that a particle may cross */
+    firn_rest_volume rest_volume;   /* V0 from the grid (the paper's step 2) or as sampled */
+    unsigned formats;               /* FIRN_FORMAT_ bits */
+    int every;                      /* write every n-th frame */
+} firn_settings;
+
+/* Read a scene. `sets` are `key.path=value` overrides, applied in order before checking; list entries
+ * are addressed by index or by their `name` (snow.ball.velocity=[0,-1,0]). Owned by the caller. */
+firn_status firn_scene_load(const char *path, const char *const *sets, size_t set_count,
+                            firn_scene **scene);
+
+/* The same from text in memory; `name` stands in messages where the path would. */
+firn_status firn_scene_parse(const char *text, const char *name, const char *const *sets,
+                             size_t set_count, firn_scene **scene);
+
+void firn_scene_destroy(firn_scene **scene);
+
+const char *firn_scene_name(const firn_scene *scene);
+const firn_settings *firn_scene_settings(const firn_scene *scene); /* borrowed */
+
+/* Identifies the physics: equal for scenes that give the same bits, whatever their name, comments,
+ * number of frames or output formats. */
+uint64_t firn_scene_fingerprint(const firn_scene *scene);
+
+size_t firn_scene_object_count(const firn_scene *scene);
+const char *firn_scene_object_name(const firn_scene *scene, size_t index);
+size_t firn_scene_collider_count(const firn_scene *scene);
+const char *firn_scene_collider_name(const firn_scene *scene, size_t index);
+
+/* Signed distance to a collider at a time (for pictures): negative inside. x has 3 entries. */
+double firn_scene_collider_distance(const firn_scene *scene, size_t index, double time,
+                                    const double x[3]);
+
+/* What a run of this scene would take. `firn check` prints it. */
+typedef struct firn_estimate {
+    size_t particles;
+    double particles_per_cell; /* mean over occupied cells */
+    size_t occupied_cells;
+    size_t active_nodes;
+    double mass;
+    double memory_bytes;
+    double wave_speed;
+    double stable_dt;
+    double steps;   /* whole run, at stable_dt */
+    double seconds; /* whole run, rough */
+    size_t warning_count;
+    char **warnings; /* each names the thing and the remedy */
+} firn_estimate;
+firn_status firn_scene_estimate(const firn_scene *scene, const firn_sim_options *options,
+                                firn_estimate *estimate);
+void firn_estimate_clear(firn_estimate *estimate);
+
+/* The option table as a page and as a JSON schema. */
+void firn_scene_write_reference(FILE *out);
+void firn_scene_write_schema(FILE *out);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

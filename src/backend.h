@@ -1,0 +1,65 @@
+/*
+ * What a solver must offer to be a backend: hold the particles of one simulation and do one step.
+ *
+ * sim.c owns time, frames, ids and the choice of dt; a backend owns the state and the ten steps. Rows
+ * are particle numbers 0..count-1 in id order: a backend may keep particles in any order inside, but
+ * `set` and `get` speak in rows. Values cross this seam as double, in ranges, so that no side ever
+ * needs a second whole copy of the state; a backend that stores float returns exactly what it stored.
+ */
+#ifndef FIRN_SRC_BACKEND_H
+#define FIRN_SRC_BACKEND_H
+
+#include "collider/collider.h"
+#include "firn/scene.h"
+
+typedef struct backend backend; /* each backend defines its own */
+
+typedef struct backend_problem {
+    const firn_settings *settings;     /* borrowed for the life of the backend */
+    const collider_set *colliders;     /* likewise */
+    int threads;
+} backend_problem;
+
+/* What bounds the next time step; a pure function of the particles, so that a resumed run takes the
+ * same steps as an uninterrupted one. */
+typedef struct step_limits {
+    double max_speed;      /* m/s */
+    double max_wave_speed; /* m/s, of the hardened material */
+} step_limits;
+
+typedef struct step_report {
+    size_t active_nodes;
+    uint64_t solver_iterations;
+    double stage_ms[FIRN_STAGES];
+    /* Filled when the step returns FIRN_BLOWUP: the first particle (lowest row) that went wrong. */
+    size_t bad_row;
+    const char *bad_what; /* "velocity is not finite", "moved more than a cell in one step", ... */
+    double bad_position[3];
+    double bad_value;
+} step_report;
+
+typedef struct backend_ops {
+    const char *name;
+    bool is_double;
+    firn_status (*create)(const backend_problem *problem, backend **out);
+    void (*destroy)(backend **self);
+    /* Make room for `count` particles. Their values are undefined until set. */
+    firn_status (*resize)(backend *self, size_t count);
+    firn_status (*set)(backend *self, firn_attribute attribute, size_t first, size_t count,
+                       const double *values);
+    firn_status (*get)(const backend *self, firn_attribute attribute, size_t first, size_t count,
+                       double *values);
+    /* Steps 1 to 10 from `time` to `time + dt`. `first` asks for step 2, the rest volumes. */
+    firn_status (*step)(backend *self, double time, double dt, bool first, step_report *report);
+    void (*limits)(backend *self, step_limits *limits);
+    /* Bytes that a run needs at its peak: so many particles, touching so many blocks of 4^d nodes. */
+    double (*memory)(const firn_settings *settings, size_t particles, size_t active_blocks);
+} backend_ops;
+
+extern const backend_ops cpu_backend;
+extern const backend_ops ref2_backend, ref3_backend; /* one source, compiled for each dimension */
+
+/* By name ("auto" or NULL chooses); NULL and a message when there is no such backend. */
+const backend_ops *backend_find(const char *name, int dimensions);
+
+#endif

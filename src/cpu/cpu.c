@@ -1,0 +1,550 @@
+/* The backend `cpu`: memory, the order of passes, and values in and out. See cpu.h. */
+#include "cpu/cpu.h"
+
+#include <math.h>
+#include <omp.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cpu/blocks.h"
+#include "cpu/kernels.h"
+#include "cpu/sort.h"
+#define FIRN_DIM 3
+#include "method/stress_series.h"
+#include "status.h"
+
+/* Steps between two sorts of the particles' memory. It changes speed, never results. */
+enum { MEMORY_SORT_EVERY = 64 };
+
+/* Farther out a cell number and an offset of 2^-26 no longer fit a double's 53 bits. */
+static const double FARTHEST_CELL = 0x1p24;
+
+struct backend {
+    const firn_settings *settings;
+    const collider_set *colliders;
+    int threads;
+    const cpu_kernels *kernels;
+    cpu_store store;
+    cpu_grid grid;
+    cpu_scratch **scratch; /* one a thread */
+    bool sorted;           /* false: memory is in row order and `base` holds the cells */
+    int32_t (*base)[3];
+    uint32_t *place; /* row -> position in order; NULL when not known */
+    uint64_t steps;
+    bool limits_known;
+    step_limits limits;
+    cpu_pass pass;
+};
+
+static double pass_origin(const firn_settings *settings)
+{
+    return settings->kernel == FIRN_CUBIC ? 1 : 0.5;
+}
+
+/* ---- Memory ------------------------------------------------------------------------------------- */
+
+static void *allocate(size_t count, size_t size)
+{
+    size_t bytes = (count * size + 63) / 64 * 64;
+    return aligned_alloc(64, bytes ? bytes : 64);
+}
+
+static void free_store(cpu_store *store)
+{
+    free(store->hot);
+    free(store->cold);
+    free(store->affine);
+    free(store->spare);
+    free(store->order);
+    free(store->arriving);
+    free(store->arriving_cell);
+    free(store->destination);
+    *store = (cpu_store){0};
+}
+
+static void cpu_destroy(backend **self)
+{
+    backend *s = *self;
+    if (!s)
+        return;
+    free_store(&s->store);
+    blocks_free(&s->grid);
+    for (int t = 0; s->scratch && t < s->threads; t++)
+        free(s->scratch[t]);
+    free(s->scratch);
+    free(s->base);
+    free(s->place);
+    free(s);
+    *self = NULL;
+}
+
+static firn_status cpu_create(const backend_problem *problem, backend **out)
+{
+    backend *s = calloc(1, sizeof *s);
+    if (!s)
+        return fail(FIRN_NO_MEMORY, "out of memory for the solver");
+    s->settings = problem->settings;
+    s->colliders = problem->colliders;
+    s->threads = problem->threads > 0 ? problem->threads : omp_get_max_threads();
+    s->grid.dimensions = s->settings->dimensions;
+    s->grid.field_count = s->settings->transfer == FIRN_APIC ? 1 : 2;
+    s->kernels = cpu_kernels_find(s->settings);
+    s->scratch = s->kernels ? calloc((size_t)s->threads, sizeof *s->scratch) : NULL;
+    bool complete = s->scratch != NULL;
+    for (int t = 0; complete && t < s->threads; t++)
+        complete = (s->scratch[t] = allocate(1, s->kernels->scratch_bytes)) != NULL;
+    if (!complete) {
+        firn_status status =
+            s->kernels ? fail(FIRN_NO_MEMORY, "out of memory for %d threads", s->threads) : FIRN_USAGE;
+        cpu_destroy(&s);
+        return status;
+    }
+    *out = s;
+    return FIRN_OK;
+}
+
+static firn_status cpu_resize(backend *s, size_t count)
+{
+    if (count >= CPU_NONE)
+        return fail(FIRN_NO_MEMORY, "%zu particles: this backend numbers at most %u", count,
+                    CPU_NONE - 1);
+    free_store(&s->store);
+    free(s->base);
+    cpu_store *store = &s->store;
+    store->count = count;
+    store->hot = allocate(count, sizeof *store->hot);
+    store->cold = allocate(count, sizeof *store->cold);
+    store->spare = allocate(count, sizeof *store->spare);
+    store->order = allocate(count, sizeof *store->order);
+    store->arriving = allocate(count, sizeof *store->arriving);
+    store->arriving_cell = allocate(count, sizeof *store->arriving_cell);
+    store->destination = allocate(count, sizeof *store->destination);
+    bool apic = s->settings->transfer == FIRN_APIC;
+    if (apic)
+        store->affine = allocate(count + 1, sizeof *store->affine); /* see affine_load */
+    s->base = allocate(count, sizeof *s->base);
+    s->sorted = s->limits_known = false;
+    if (!store->hot || !store->cold || !store->spare || !store->order || !store->arriving ||
+        !store->arriving_cell || !store->destination || (apic && !store->affine) || !s->base)
+        return fail(FIRN_NO_MEMORY, "out of memory for %zu particles", count);
+    memset(store->hot, 0, count * sizeof *store->hot);
+    if (apic)
+        memset(store->affine, 0, (count + 1) * sizeof *store->affine);
+    for (size_t r = 0; r < count; r++) {
+        store->hot[r].F[8] = 1; /* plane strain in 2D */
+        store->cold[r].row = (uint32_t)r;
+    }
+    return FIRN_OK;
+}
+
+/* ---- Values in and out -------------------------------------------------------------------------- */
+
+/* The memory slot of a row. */
+static uint32_t slot_of(const backend *s, size_t row)
+{
+    return s->sorted ? s->store.order[s->place[row]] : (uint32_t)row;
+}
+
+static firn_status know_places(const backend *s)
+{
+    backend *cache = (backend *)s;
+    if (!s->sorted || s->place)
+        return FIRN_OK;
+    cache->place = malloc((s->store.count + 1) * sizeof *s->place);
+    if (!s->place)
+        return fail(FIRN_NO_MEMORY, "out of memory to find %zu particles", s->store.count);
+#pragma omp parallel for schedule(static) num_threads(s->threads)
+    for (size_t k = 0; k < s->store.count; k++)
+        cache->place[s->store.cold[s->store.order[k]].row] = (uint32_t)k;
+    return FIRN_OK;
+}
+
+static void forget_places(backend *s)
+{
+    free(s->place);
+    s->place = NULL;
+}
+
+/* The block whose list holds this position of `order`. Lists follow each other in block order. */
+static const cpu_block *block_of(const backend *s, uint32_t position)
+{
+    uint32_t low = 0, high = s->grid.count;
+    while (high - low > 1) {
+        uint32_t middle = low + (high - low) / 2;
+        if (s->grid.blocks[middle].first <= position)
+            low = middle;
+        else
+            high = middle;
+    }
+    return &s->grid.blocks[low];
+}
+
+/* The base node of a row. */
+static void base_of(const backend *s, size_t row, int64_t base[3])
+{
+    if (!s->sorted) {
+        for (int a = 0; a < 3; a++)
+            base[a] = s->base[row][a];
+        return;
+    }
+    const cpu_block *block = block_of(s, s->place[row]);
+    uint32_t end = block->first;
+    int cell = 0;
+    while ((end += block->cell_count[cell]) <= s->place[row])
+        cell++;
+    for (int a = 0; a < 3; a++)
+        base[a] = 4 * (int64_t)block->at[a] + (cell >> 2 * a & 3);
+}
+
+static firn_status set_position(backend *s, size_t row, const double *x)
+{
+    for (int a = 0; a < s->settings->dimensions; a++) {
+        double u = x[a] / s->settings->cell_size - pass_origin(s->settings);
+        if (!(fabs(u) < FARTHEST_CELL))
+            return fail(FIRN_BAD_SCENE,
+                        "particle row %zu is at %g m: more than %g cells from the origin", row, x[a],
+                        FARTHEST_CELL);
+        double base = floor(u), offset = rint((u - base) * 0x1p26) * 0x1p-26;
+        s->base[row][a] = (int32_t)base + (offset >= 1);
+        s->store.hot[row].x[a] = offset >= 1 ? 0 : (float)offset;
+    }
+    if (s->settings->dimensions == 2) {
+        s->base[row][2] = 0;
+        s->store.hot[row].x[2] = 0;
+    }
+    return FIRN_OK;
+}
+
+static void get_position(const backend *s, size_t row, double *x)
+{
+    int64_t base[3];
+    base_of(s, row, base);
+    const cpu_hot *hot = &s->store.hot[slot_of(s, row)];
+    for (int a = 0; a < s->settings->dimensions; a++)
+        x[a] = ((double)base[a] + pass_origin(s->settings) + hot->x[a]) * s->settings->cell_size;
+}
+
+/* Where a row's value is in memory: its first float and the distances between rows and columns of it;
+ * NULL for B without APIC. */
+typedef struct field_view {
+    float *first;
+    int row_step, column_step;
+} field_view;
+
+static field_view view(const backend *s, firn_attribute attribute, uint32_t slot)
+{
+    cpu_hot *hot = &s->store.hot[slot];
+    cpu_cold *cold = &s->store.cold[slot];
+    switch (attribute) {
+    case FIRN_VELOCITY:
+        return (field_view){hot->v, 0, 1};
+    case FIRN_F_E:
+        return (field_view){hot->F, 3, 1};
+    case FIRN_J_P:
+        return (field_view){&hot->J_P, 0, 0};
+    case FIRN_B: /* stored by columns behind channel 0 */
+        return (field_view){s->store.affine ? &s->store.affine[slot].column[0][1] : NULL, 1, 4};
+    case FIRN_MASS:
+        return (field_view){&cold->m, 0, 0};
+    case FIRN_VOLUME:
+        return (field_view){&cold->V0, 0, 0};
+    case FIRN_MU0:
+        return (field_view){&cold->mu0, 0, 0};
+    case FIRN_LAMBDA0:
+        return (field_view){&cold->lambda0, 0, 0};
+    case FIRN_HARDENING:
+        return (field_view){&cold->xi, 0, 0};
+    case FIRN_THETA_C:
+        return (field_view){&cold->theta_c, 0, 0};
+    case FIRN_THETA_S:
+        return (field_view){&cold->theta_s, 0, 0};
+    default:
+        return (field_view){NULL, 0, 0};
+    }
+}
+
+/* The float of component k of a value with `width` components. */
+static float *component(field_view at, int k, int width, int dimensions)
+{
+    bool matrix = width == dimensions * dimensions;
+    int i = matrix ? k / dimensions : 0, j = matrix ? k % dimensions : k;
+    return at.first + i * at.row_step + j * at.column_step;
+}
+
+static firn_status cpu_set(backend *s, firn_attribute attribute, size_t first, size_t count,
+                           const double *values)
+{
+    int d = s->settings->dimensions, width = firn_attribute_components(attribute, d);
+    if (s->sorted)
+        return fail(FIRN_USAGE, "values can only be set before the first step");
+    s->limits_known = false;
+    firn_status status = FIRN_OK;
+    for (size_t r = 0; r < count && status == FIRN_OK; r++) {
+        const double *value = values + r * (size_t)width;
+        if (attribute == FIRN_POSITION) {
+            status = set_position(s, first + r, value);
+            continue;
+        }
+        field_view at = view(s, attribute, (uint32_t)(first + r));
+        for (int k = 0; at.first && k < width; k++)
+            *component(at, k, width, d) = (float)value[k];
+    }
+    return status;
+}
+
+static firn_status cpu_get(const backend *s, firn_attribute attribute, size_t first, size_t count,
+                           double *values)
+{
+    int d = s->settings->dimensions, width = firn_attribute_components(attribute, d);
+    firn_status status = know_places(s);
+    if (status != FIRN_OK)
+        return status;
+#pragma omp parallel for schedule(static) num_threads(s->threads)
+    for (size_t r = 0; r < count; r++) {
+        double *value = values + r * (size_t)width;
+        if (attribute == FIRN_POSITION) {
+            get_position(s, first + r, value);
+            continue;
+        }
+        field_view at = view(s, attribute, slot_of(s, first + r));
+        for (int k = 0; k < width; k++)
+            value[k] = at.first ? *component(at, k, width, d) : 0;
+    }
+    return FIRN_OK;
+}
+
+/* ---- Stepping ----------------------------------------------------------------------------------- */
+
+/* As many terms of the stress series as the largest elastic strain of any particle needs. */
+static void choose_series(backend *s)
+{
+    double strain = 0;
+    for (size_t k = 0; k < s->store.count; k++) {
+        const cpu_cold *c = &s->store.cold[k];
+        double low = 1 - c->theta_c, high = 1 + c->theta_s;
+        strain = fmax(strain, fmax(fabs(1 - low * low), fabs(high * high - 1)));
+    }
+    /* |E|^2 is the sum of three squared eigenvalues; the rest is room for rounding. */
+    double reach = fmin(0.8, 1.02 * sqrt(3) * strain + 1e-4);
+    cpu_pass *pass = &s->pass;
+    pass->series_reach = (float)reach;
+    pass->series_terms = 0;
+    double power = 1, term;
+    do {
+        double c = stress_series_coefficient(pass->series_terms);
+        term = fabs(c) * power;
+        pass->series[pass->series_terms++] = (float)c;
+        power *= reach;
+    } while (term > 1e-8 && pass->series_terms < CPU_SERIES_MAX);
+}
+
+static firn_status prepare(backend *s)
+{
+    if (s->sorted)
+        return FIRN_OK;
+    choose_series(s);
+    firn_status status = sort_start(&s->store, &s->grid, s->base, s->threads);
+    if (status != FIRN_OK)
+        return status;
+    free(s->base);
+    s->base = NULL;
+    s->sorted = true;
+    return FIRN_OK;
+}
+
+static void fill_pass(backend *s, double time, double dt)
+{
+    cpu_pass *pass = &s->pass;
+    pass->hot = s->store.hot;
+    pass->cold = s->store.cold;
+    pass->affine = s->store.affine;
+    pass->order = s->store.order;
+    pass->destination = s->store.destination;
+    pass->grid = &s->grid;
+    pass->colliders = s->colliders;
+    pass->time = time;
+    pass->cell_size = s->settings->cell_size;
+    pass->origin = pass_origin(s->settings);
+    pass->dt = (float)dt;
+    pass->blend = (float)s->settings->blend;
+    for (int a = 0; a < 3; a++)
+        pass->gravity[a] = (float)s->settings->gravity[a];
+}
+
+/* Empty the nodes and find the blocks that colliders may reach: those whose nodes 0..7 are not all
+ * farther from a surface than their own extent. */
+static void clear_block(backend *s, uint32_t index)
+{
+    cpu_block *block = &s->grid.blocks[index];
+    for (int f = 0; f < s->grid.field_count; f++)
+        memset(s->grid.field[f] + (size_t)index * CPU_BLOCK_FLOATS, 0,
+               sizeof(float[CPU_BLOCK_FLOATS]));
+    double h = s->settings->cell_size, centre[3] = {0}, reach = 0;
+    for (int a = 0; a < s->settings->dimensions; a++) {
+        centre[a] = (4.0 * block->at[a] + 3.5) * h;
+        reach += 3.5 * h * 3.5 * h;
+    }
+    block->collides = false;
+    for (size_t c = 0; c < s->colliders->count && !block->collides; c++) {
+        double phi = collider_distance(&s->colliders->items[c], s->pass.time, centre, NULL, NULL);
+        block->collides = phi <= sqrt(reach);
+    }
+}
+
+/* Steps 1 3 for all blocks: colour by colour, so that no two blocks at work share a node. */
+static void pass_p2g(backend *s)
+{
+#pragma omp parallel num_threads(s->threads)
+    {
+#pragma omp for schedule(static)
+        for (uint32_t b = 0; b < s->grid.count; b++)
+            clear_block(s, b);
+        for (int c = 0; c < 8; c++) {
+#pragma omp for schedule(dynamic, 4)
+            for (uint32_t k = 0; k < s->grid.colour_count[c]; k++)
+                s->kernels->p2g(&s->pass, s->grid.colour[c][k], s->scratch[omp_get_thread_num()]);
+        }
+    }
+}
+
+/* Step 2 for all blocks. */
+static void pass_volumes(backend *s)
+{
+#pragma omp parallel for schedule(dynamic, 4) num_threads(s->threads)
+    for (uint32_t b = 0; b < s->grid.count; b++)
+        if (s->grid.blocks[b].count)
+            s->kernels->volumes(&s->pass, b, s->scratch[omp_get_thread_num()], s->store.cold);
+}
+
+static void merge(cpu_outcome *total, const cpu_outcome *part)
+{
+    if (part->bad_position < total->bad_position)
+        total->bad_position = part->bad_position;
+    total->max_speed2 = fmaxf(total->max_speed2, part->max_speed2);
+    total->max_wave2 = fmaxf(total->max_wave2, part->max_wave2);
+    total->active_nodes += part->active_nodes;
+}
+
+/* Steps 4 5 for all blocks. */
+static void pass_grid(backend *s, cpu_outcome *total)
+{
+#pragma omp parallel num_threads(s->threads)
+    {
+        cpu_outcome part = {.bad_position = CPU_NONE};
+#pragma omp for schedule(dynamic, 16)
+        for (uint32_t b = 0; b < s->grid.count; b++)
+            s->kernels->grid(&s->pass, b, &part);
+#pragma omp critical
+        merge(total, &part);
+    }
+}
+
+/* Steps 7 8 9 10 for all blocks. */
+static void pass_g2p(backend *s, cpu_outcome *total)
+{
+#pragma omp parallel num_threads(s->threads)
+    {
+        cpu_outcome part = {.bad_position = CPU_NONE};
+#pragma omp for schedule(dynamic, 4)
+        for (uint32_t b = 0; b < s->grid.count; b++)
+            if (s->grid.blocks[b].count)
+                s->kernels->g2p(&s->pass, b, s->scratch[omp_get_thread_num()], &part);
+#pragma omp critical
+        merge(total, &part);
+    }
+}
+
+/* Names the particle of the lowest row among those that went wrong this step. */
+static firn_status report_bad(backend *s, uint32_t position, step_report *report)
+{
+    const cpu_cold *cold = &s->store.cold[s->store.order[position]];
+    const cpu_hot *hot = &s->store.hot[s->store.order[position]];
+    report->bad_row = cold->row;
+    report->bad_what = "velocity, deformation or J_P left its range (a cell a step, finite, positive); J_P is";
+    report->bad_value = hot->J_P;
+    forget_places(s);
+    firn_status status = know_places(s);
+    if (status == FIRN_OK)
+        status = cpu_get(s, FIRN_POSITION, report->bad_row, 1, report->bad_position);
+    return status != FIRN_OK ? status
+                             : fail(FIRN_BLOWUP, "particle row %zu: %s %g", report->bad_row,
+                                    report->bad_what, report->bad_value);
+}
+
+static void charge(step_report *report, firn_stage stage, double *since)
+{
+    double now = omp_get_wtime();
+    report->stage_ms[stage] += 1e3 * (now - *since);
+    *since = now;
+}
+
+static firn_status cpu_step(backend *s, double time, double dt, bool first, step_report *report)
+{
+    *report = (step_report){0};
+    double clock = omp_get_wtime();
+    firn_status status = prepare(s);
+    if (status != FIRN_OK)
+        return status;
+    forget_places(s);
+    fill_pass(s, time, dt);
+    if (s->steps++ % MEMORY_SORT_EVERY == MEMORY_SORT_EVERY - 1)
+        status = sort_memory(&s->store, &s->grid, s->threads);
+    if (status != FIRN_OK)
+        return status;
+    charge(report, FIRN_STAGE_SORT, &clock);
+
+    pass_p2g(s);
+    if (first && s->settings->rest_volume == FIRN_VOLUME_GRID) {
+        pass_volumes(s);
+        pass_p2g(s); /* again: forces follow from the volumes */
+    }
+    charge(report, FIRN_STAGE_P2G, &clock);
+    cpu_outcome outcome = {.bad_position = CPU_NONE};
+    pass_grid(s, &outcome);
+    charge(report, FIRN_STAGE_GRID, &clock);
+    pass_g2p(s, &outcome);
+    charge(report, FIRN_STAGE_G2P, &clock);
+    report->active_nodes = outcome.active_nodes;
+    if (outcome.bad_position != CPU_NONE)
+        return report_bad(s, outcome.bad_position, report);
+    status = sort_step(&s->store, &s->grid, s->threads);
+    charge(report, FIRN_STAGE_SORT, &clock);
+    s->limits = (step_limits){sqrt(outcome.max_speed2), sqrt(outcome.max_wave2)};
+    s->limits_known = true;
+    return status;
+}
+
+static void cpu_limits(backend *s, step_limits *limits)
+{
+    if (!s->limits_known) {
+        fill_pass(s, 0, 0);
+        cpu_outcome total = {.bad_position = CPU_NONE};
+        s->kernels->limits(&s->pass, 0, s->store.count, &total);
+        s->limits = (step_limits){sqrt(total.max_speed2), sqrt(total.max_wave2)};
+        s->limits_known = true;
+    }
+    *limits = s->limits;
+}
+
+static double cpu_memory(const firn_settings *settings, size_t particles, size_t active_blocks)
+{
+    bool apic = settings->transfer == FIRN_APIC;
+    double particle = sizeof(cpu_hot) * 2 + sizeof(cpu_cold) + (apic ? sizeof(cpu_affine) : 0) +
+                      2 * sizeof(uint32_t) + sizeof(uint8_t) + sizeof(cpu_destination);
+    double block = sizeof(cpu_block) + (apic ? 1 : 2) * sizeof(float[CPU_BLOCK_FLOATS]) +
+                   4 * sizeof(uint32_t);
+    return particle * (double)particles + 1.25 * block * (double)active_blocks;
+}
+
+const backend_ops cpu_backend = {
+    .name = "cpu",
+    .is_double = false,
+    .create = cpu_create,
+    .destroy = cpu_destroy,
+    .resize = cpu_resize,
+    .set = cpu_set,
+    .get = cpu_get,
+    .step = cpu_step,
+    .limits = cpu_limits,
+    .memory = cpu_memory,
+};

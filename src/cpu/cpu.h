@@ -1,0 +1,125 @@
+/*
+ * The fast processor backend: float32 particles in a sparse grid of blocks, the ten steps fused into
+ * three passes (P2G, grid, G2P) of 16 wide lanes, any number of threads.
+ *
+ * Numbered invariants that the files of this folder rely on:
+ * 1. A particle's place is a block, a cell in it (its *base node*, the first of its stencil) and an
+ *    offset from that node in cells; so precision is the same everywhere in space. Offsets are
+ *    multiples of 2^-26, so that a position in double gives the same bits back.
+ * 2. A block is 4 x 4 x 4 nodes (4 x 4 x 1 in 2D, where the third axis has one node of weight 1). The
+ *    stencils of its particles reach nodes 0..6 of each axis: itself and its upper neighbours.
+ * 3. Within a step `order` lists the particles by block, then by cell, then by row. Every sum runs in
+ *    that order, whatever the threads do, and blocks add to shared nodes in the order of their colour
+ *    (the parity of their coordinates). So results do not depend on threads, on where in memory a
+ *    particle is, or on whether the run was resumed.
+ * 4. Nothing that a step does depends on all blocks being in this process: blocks exchange node sums
+ *    between P2G and the grid pass, and particles between G2P and the sort, and only there.
+ */
+#ifndef FIRN_CPU_CPU_H
+#define FIRN_CPU_CPU_H
+
+#include <stdint.h>
+
+#include "backend.h"
+
+#define CPU_NONE UINT32_MAX
+
+enum {
+    CPU_CELLS = 64,                 /* in a block; 2D uses the first 16 */
+    CPU_BLOCK_FLOATS = CPU_CELLS * 4, /* a field: four channels a node */
+    CPU_STAY = 13,                  /* the middle one of the 27 directions */
+    CPU_DIRECTIONS = 27,
+};
+
+/* What changes every step: one cache line. F is row major; in 2D its third row and column are those of
+ * the identity, which makes plane strain of the same law. */
+typedef struct cpu_hot {
+    float x[3]; /* offset from the base node's cell corner, in cells, in [0, 1) */
+    float v[3];
+    float F[9];
+    float J_P;
+} cpu_hot;
+
+typedef struct cpu_cold {
+    float m, V0, mu0, lambda0, xi, theta_c, theta_s;
+    uint32_t row;
+} cpu_cold;
+
+/* B of APIC by columns, each behind an unused channel 0: (0, B_xk, B_yk, B_zk). */
+typedef struct cpu_affine {
+    float column[3][4];
+} cpu_affine;
+
+typedef struct cpu_block {
+    int32_t at[3];                    /* coordinates: first node / 4 (in 2D at[2] counts nothing) */
+    uint32_t near[CPU_DIRECTIONS];    /* blocks around it, CPU_NONE where there is none yet */
+    uint32_t first, count;            /* its particles in `order` */
+    uint32_t leaving[CPU_DIRECTIONS]; /* particles that the last G2P sent each way */
+    uint32_t cell_count[CPU_CELLS];
+    uint32_t next_first, arriving;    /* the same after the particles have moved; during a sort */
+    bool collides; /* some collider may be within reach of its nodes or particles */
+} cpu_block;
+
+typedef struct cpu_grid {
+    int dimensions;
+    int field_count; /* 1 with APIC */
+    uint32_t count, capacity;
+    cpu_block *blocks;
+    float *field[2]; /* P2G: (m, momentum), (-, dt force); then (-, v_new), (-, v_new - alpha v_old) */
+    uint32_t slot_count;
+    uint32_t *slots; /* hash of coordinates: block + 1, or 0 */
+    uint32_t colour_count[8];
+    uint32_t *colour[8]; /* blocks that hold particles, by parity of coordinates */
+} cpu_grid;
+
+/* Where particles went, by position in `order`: direction * 64 + cell. */
+typedef uint16_t cpu_destination;
+
+/* The most terms of method/stress_series.h that are worth it before the SVD is cheaper. */
+enum { CPU_SERIES_MAX = 48 };
+
+/* All that a pass over blocks reads and writes; borrowed. */
+typedef struct cpu_pass {
+    cpu_hot *hot;
+    const cpu_cold *cold;
+    cpu_affine *affine;
+    const uint32_t *order;
+    cpu_destination *destination;
+    cpu_grid *grid;
+    const collider_set *colliders;
+    double time;
+    double cell_size;
+    double origin; /* of a cell's corner from its base node, in cells: 1 (cubic) or 1/2 (quadratic) */
+    float dt, blend;
+    float gravity[3];
+    int series_terms; /* of method/stress_series.h, enough for |F F^T - I| <= series_reach */
+    float series_reach;
+    float series[CPU_SERIES_MAX];
+} cpu_pass;
+
+/* A thread's answer to a pass. */
+typedef struct cpu_outcome {
+    uint32_t bad_position; /* first in `order` that went wrong, or CPU_NONE */
+    float max_speed2, max_wave2;
+    uint64_t active_nodes;
+} cpu_outcome;
+
+/* A thread's working memory. */
+typedef struct cpu_scratch cpu_scratch;
+
+typedef struct cpu_kernels {
+
+    size_t scratch_bytes;
+    /* Steps 1 and 3 for one block, added to the fields of it and its upper neighbours. */
+    void (*p2g)(const cpu_pass *pass, uint32_t block, cpu_scratch *scratch);
+    /* Steps 4 and 5 for the nodes of one block. */
+    void (*grid)(const cpu_pass *pass, uint32_t block, cpu_outcome *outcome);
+    /* Steps 7, 8, 9, 10 for the particles of one block. */
+    void (*g2p)(const cpu_pass *pass, uint32_t block, cpu_scratch *scratch, cpu_outcome *outcome);
+    /* Step 2 for the particles of one block, from the masses in field 0. */
+    void (*volumes)(const cpu_pass *pass, uint32_t block, cpu_scratch *scratch, cpu_cold *cold);
+    /* The limits of particles [first, first + count) by memory slot. */
+    void (*limits)(const cpu_pass *pass, size_t first, size_t count, cpu_outcome *outcome);
+} cpu_kernels;
+
+#endif

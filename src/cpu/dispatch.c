@@ -1,0 +1,49 @@
+#include <stdlib.h>
+#include <string.h>
+
+#include "cpu/kernels.h"
+#include "status.h"
+
+typedef const cpu_kernels (*kernel_table)[2][2];
+
+static const struct {
+    const char *name;
+    kernel_table kernels;
+} sets[] = {
+#ifdef FIRN_X86
+    {"avx512", cpu_kernels_avx512},
+    {"avx2", cpu_kernels_avx2},
+#endif
+    {"portable", cpu_kernels_portable},
+};
+
+static bool processor_has(const char *isa)
+{
+#ifdef FIRN_X86
+    if (strcmp(isa, "avx512") == 0)
+        return __builtin_cpu_supports("x86-64-v4");
+    if (strcmp(isa, "avx2") == 0)
+        return __builtin_cpu_supports("x86-64-v3");
+#endif
+    return strcmp(isa, "portable") == 0;
+}
+
+const char *cpu_isa(void)
+{
+    const char *wanted = getenv("FIRN_ISA");
+    for (size_t k = 0; k < sizeof sets / sizeof *sets; k++)
+        if (processor_has(sets[k].name) && (!wanted || strcmp(wanted, sets[k].name) == 0))
+            return sets[k].name;
+    return NULL;
+}
+
+const cpu_kernels *cpu_kernels_find(const firn_settings *settings)
+{
+    const char *isa = cpu_isa();
+    for (size_t k = 0; isa && k < sizeof sets / sizeof *sets; k++)
+        if (strcmp(isa, sets[k].name) == 0)
+            return &sets[k].kernels[settings->kernel][settings->transfer][settings->dimensions - 2];
+    fail(FIRN_USAGE, "FIRN_ISA=%s: this processor or build has no such instruction set",
+         getenv("FIRN_ISA"));
+    return NULL;
+}

@@ -1,0 +1,230 @@
+/* Steps 7 8 9 10: the grid to the particles of one block. */
+#ifndef FIRN_CPU_G2P_H
+#define FIRN_CPU_G2P_H
+
+#include "cpu/p2g.h"
+#include "cpu/records.h"
+#include "cpu/stencil.h"
+#include "method/step07_deformation.h"
+
+/*
+ * Sums over the stencil of one particle, hierarchically: along y for each z, then along z, and at the
+ * end along x for all four sums at once. The row gets (u) (dv/dx) (dv/dy) (dv/dz), with
+ * u = sum_i w_ip (v_i^{n+1} - alpha v_i) and derivatives per cell.
+ */
+FN void gather_flip(cpu_scratch *s, int first, int end, int cell, int width, int depth)
+{
+    real L[16];
+    lines_load(L, s->tile[0], cell, width, depth);
+    for (int k = first; k < end; k++) {
+        const float *w = s->w[k], *g = s->s[k];
+        real U = real_of(0), S0 = real_of(0), S1 = real_of(0), S2 = real_of(0);
+        UNROLL
+        for (int c = 0; c < depth; c++) {
+            real u = real_of(0), t0 = real_of(0), t1 = real_of(0);
+            UNROLL
+            for (int b = 0; b < width; b++) {
+                u += w[4 + b] * real_load(tile_line(s->tile[1], cell, b, c));
+                t0 += w[4 + b] * L[4 * c + b];
+                t1 += g[4 + b] * L[4 * c + b];
+            }
+            U += depth == 1 ? u : w[8 + c] * u;
+            S0 += depth == 1 ? t0 : w[8 + c] * t0;
+            S1 += depth == 1 ? t1 : w[8 + c] * t1;
+            S2 += depth == 1 ? real_of(0) : g[8 + c] * t0;
+        }
+        real wx = spread_x(w);
+        real_store(s->row[k], sum_quarters(wx * U, spread_x(g) * S0, wx * S1, wx * S2));
+    }
+}
+
+/* The same for APIC: u = sum_i w_ip v_i^{n+1}, and B = sum_i w_ip v_i^{n+1} (x_i - x_p)^T. */
+FN void gather_affine(const cpu_pass *pass, const uint32_t *order, cpu_scratch *s, int first, int end,
+                      int cell, int width, int depth)
+{
+    real h = real_of((float)pass->cell_size);
+    real L[16];
+    lines_load(L, s->tile[0], cell, width, depth);
+    for (int k = first; k < end; k++) {
+        const float *w = s->w[k], *g = s->s[k], *d = s->d[k];
+        real S0 = real_of(0), S1 = real_of(0), S2 = real_of(0), By = real_of(0), Bz = real_of(0);
+        UNROLL
+        for (int c = 0; c < depth; c++) {
+            real t0 = real_of(0), t1 = real_of(0), t2 = real_of(0);
+            UNROLL
+            for (int b = 0; b < width; b++) {
+                t0 += w[4 + b] * L[4 * c + b];
+                t1 += g[4 + b] * L[4 * c + b];
+                t2 += d[4 + b] * L[4 * c + b];
+            }
+            S0 += depth == 1 ? t0 : w[8 + c] * t0;
+            S1 += depth == 1 ? t1 : w[8 + c] * t1;
+            S2 += depth == 1 ? real_of(0) : g[8 + c] * t0;
+            By += depth == 1 ? t2 : w[8 + c] * t2;
+            Bz += depth == 1 ? real_of(0) : d[8 + c] * t0;
+        }
+        real wx = spread_x(w), dx = spread_x(d);
+        real_store(s->row[k], sum_quarters(wx * S0, spread_x(g) * S0, wx * S1, wx * S2));
+        real B = h * sum_quarters(dx * S0, wx * By, wx * Bz, S0);
+        memcpy(&pass->affine[order[k]], &B, sizeof(cpu_affine));
+    }
+}
+
+/* What bounds the next step. Kept out of line: the stepping pass and the pass after loading must round
+ * alike, or a resumed run would choose another dt. */
+static __attribute__((noinline)) void limits_of(const particles *p, lane_mask counts,
+                                                cpu_outcome *outcome)
+{
+    lame hard = snow_harden(p->mu0, p->lambda0, p->xi, p->J_P);
+    real wave2 = lane_select(counts, snow_wave_speed2(hard, p->m / p->V0), real_of(0));
+    real speed2 = lane_select(counts, vec_norm2(p->v), real_of(0));
+    for (int k = 0; k < 16; k++) {
+        outcome->max_wave2 = fmaxf(outcome->max_wave2, wave2[k]);
+        outcome->max_speed2 = fmaxf(outcome->max_speed2, speed2[k]);
+    }
+}
+
+FN lane_mask lanes_below(int count)
+{
+    return (lane_int){0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15} < count;
+}
+
+/* Step 9, for particles of a block that a collider may reach. */
+static __attribute__((noinline)) void collide_particles(const cpu_pass *pass, const cpu_block *block,
+                                                        const uint8_t *cell, int count, particles *p)
+{
+    for (int k = 0; k < count; k++) {
+        double x[3] = {0}, v[3];
+        for (int a = 0; a < pass->grid->dimensions; a++) {
+            int base = 4 * block->at[a] + (cell[k] >> 2 * a & 3);
+            x[a] = (base + pass->origin + p->x.e[a][k]) * pass->cell_size;
+        }
+        for (int a = 0; a < 3; a++)
+            v[a] = p->v.e[a][k];
+        if (collide_velocity(pass->colliders, pass->time, x, v))
+            for (int a = 0; a < 3; a++)
+                p->v.e[a][k] = (float)v[a];
+    }
+}
+
+/* To the nearest multiple of 2^-26, for x in [0, 1). */
+FN real offset_rounded(real x)
+{
+    real y = R(0x1p26f) * x;
+    return R(0x1p-26f) * lane_select(y < R(0x1p23f), (y + R(0x1p23f)) - R(0x1p23f), y);
+}
+
+/* Step 10: x_p += dt v_p, as a new offset and a destination. */
+FN lane_int move_particles(const cpu_pass *pass, particles *p, const uint8_t *cell)
+{
+    real scale = real_of(pass->dt / (float)pass->cell_size);
+    lane_int at;
+    for (int k = 0; k < 16; k++)
+        at[k] = cell[k];
+    lane_int destination = (lane_int){0};
+    const int direction_step[3] = {64, 3 * 64, 9 * 64};
+    UNROLL
+    for (int a = 0; a < 3; a++) {
+        real x = p->x.e[a] + scale * p->v.e[a];
+        real shift = real_floor(x);
+        x = offset_rounded(x - shift);
+        lane_mask carried = x >= R(1);
+        p->x.e[a] = lane_select(carried, real_of(0), x);
+        /* A mask is -1 where it holds. */
+        lane_int moved = (at >> 2 * a & 3) + __builtin_convertvector(shift, lane_int) - carried;
+        destination += (1 + (moved < 0) - (moved > 3)) * direction_step[a];
+        destination += (moved & 3) << 2 * a;
+    }
+    return destination;
+}
+
+/* The lanes in which a solver cannot go on; they are brought to rest so that nothing runs wild. */
+FN lane_mask particles_bad(const cpu_pass *pass, particles *p)
+{
+    float limit = (float)pass->cell_size / pass->dt;
+    lane_mask good = (vec_norm2(p->v) <= R(limit) * R(limit)) & (p->J_P > R(0)) &
+                     (p->J_P <= R(FLT_MAX)) & (mat_dot(p->F_E, p->F_E) <= R(FLT_MAX));
+    for (int a = 0; a < 3; a++)
+        p->v.e[a] = lane_select(good, p->v.e[a], real_of(0));
+    return ~good;
+}
+
+/* The gathered rows of up to 16 particles to their new state. */
+FN void update_particles(const cpu_pass *pass, cpu_block *block, const uint32_t *order,
+                         const uint8_t *cell, cpu_destination *destination, float (*rows)[16],
+                         int count, cpu_outcome *outcome, bool apic)
+{
+    particles p = particles_load(pass, order, count);
+    real r[16];
+    UNROLL
+    for (int k = 0; k < 16; k++)
+        r[k] = real_load(rows[k]);
+    transpose(r);
+
+    real inv_h = real_of(1 / (float)pass->cell_size);
+    mat grad_v = {{{r[5], r[9], r[13]}, {r[6], r[10], r[14]}, {r[7], r[11], r[15]}}};
+    deformation after = step07_deform(grad_v, inv_h * pass->dt, p.F_E, p.J_P, p.theta_c, p.theta_s);
+    p.F_E = after.F_E;
+    p.J_P = after.J_P;
+    for (int a = 0; a < 3; a++)
+        p.v.e[a] = apic ? r[a + 1] : r[a + 1] + pass->blend * p.v.e[a];
+    if (block->collides)
+        collide_particles(pass, block, cell, count, &p);
+
+    lane_mask counts = lanes_below(count), bad = particles_bad(pass, &p) & counts;
+    if (__builtin_expect(lane_any(bad), 0))
+        for (int k = count - 1; k >= 0; k--)
+            if (bad[k] && (uint32_t)(order + k - pass->order) < outcome->bad_position)
+                outcome->bad_position = (uint32_t)(order + k - pass->order);
+    limits_of(&p, counts, outcome);
+
+    lane_int to = move_particles(pass, &p, cell);
+    particles_store_hot(pass, order, count, p);
+    for (int k = 0; k < count; k++)
+        destination[k] = (cpu_destination)to[k];
+    if (lane_any(((to >> 6) != CPU_STAY) & counts))
+        for (int k = 0; k < count; k++)
+            block->leaving[to[k] >> 6] += to[k] >> 6 != CPU_STAY;
+}
+
+FN void g2p_block(const cpu_pass *pass, uint32_t index, cpu_scratch *scratch, cpu_outcome *outcome,
+                  int width, int depth, bool apic)
+{
+    cpu_block *block = &pass->grid->blocks[index];
+    const uint32_t *order = pass->order + block->first;
+    uint8_t cells[BATCH + 16] = {0};
+    tile_move(pass->grid, block, 0, scratch->tile[0], depth, false);
+    if (!apic)
+        tile_move(pass->grid, block, 1, scratch->tile[1], depth, false);
+    memset(block->leaving, 0, sizeof block->leaving);
+
+    int cell = 0;
+    uint32_t left = block->cell_count[0]; /* particles of `cell` still to come */
+    for (uint32_t start = 0; start < block->count; start += BATCH) {
+        int batch = (int)(block->count - start < BATCH ? block->count - start : BATCH);
+        for (int k = 0; k < batch; k++)
+            stencil_stage(scratch, k, &pass->hot[order[start + k]], width, apic);
+        for (int i = 0; i < batch;) {
+            while (left == 0)
+                left = block->cell_count[++cell];
+            int run = (uint32_t)(batch - i) < left ? batch - i : (int)left;
+            if (apic)
+                gather_affine(pass, order + start, scratch, i, i + run, cell, width, depth);
+            else
+                gather_flip(scratch, i, i + run, cell, width, depth);
+            memset(cells + i, cell, (size_t)run);
+            i += run;
+            left -= (uint32_t)run;
+        }
+        for (int k = 0; k < batch; k += 16)
+            update_particles(pass, block, order + start + k, cells + k,
+                             pass->destination + block->first + start + k, scratch->row + k,
+                             batch - k < 16 ? batch - k : 16, outcome, apic);
+    }
+    uint32_t away = 0;
+    for (int d = 0; d < CPU_DIRECTIONS; d++)
+        away += block->leaving[d];
+    block->leaving[CPU_STAY] = block->count - away;
+}
+
+#endif

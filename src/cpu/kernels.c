@@ -1,0 +1,86 @@
+/*
+ * The passes over blocks for every kernel, transfer and dimension, for one instruction set. Compiled
+ * once per instruction set; CPU_ISA names it.
+ */
+#include "cpu/g2p.h"
+#include "cpu/grid_pass.h"
+#include "cpu/kernels.h"
+#include "cpu/p2g.h"
+#include "method/step02_volume.h"
+
+/* Step 2: V0 = m / rho from the masses in field 0. Once a run, so one particle at a time. */
+FN void volumes_block(const cpu_pass *pass, uint32_t index, cpu_scratch *scratch, cpu_cold *cold,
+                      int width, int depth)
+{
+    const cpu_block *block = &pass->grid->blocks[index];
+    double cell_volume = pass->cell_size * pass->cell_size * (depth == 1 ? 1 : pass->cell_size);
+    tile_move(pass->grid, block, 0, scratch->tile[0], depth, false);
+    uint32_t at = block->first;
+    for (int cell = 0; cell < CPU_CELLS; cell++)
+        for (uint32_t n = 0; n < block->cell_count[cell]; n++, at++) {
+            uint32_t slot = pass->order[at];
+            stencil_stage(scratch, 0, &pass->hot[slot], width, false);
+            const float *w = scratch->w[0];
+            double mass = 0;
+            for (int c = 0; c < depth; c++)
+                for (int b = 0; b < width; b++)
+                    for (int a = 0; a < width; a++)
+                        mass += (double)w[a] * w[4 + b] * (depth == 1 ? 1 : w[8 + c]) *
+                                tile_line(scratch->tile[0], cell, b, c)[4 * a];
+            cold[slot].V0 = (float)(cold[slot].m * cell_volume / mass);
+        }
+}
+
+static void limits_range(const cpu_pass *pass, size_t first, size_t count, cpu_outcome *outcome)
+{
+    for (size_t done = 0; done < count; done += 16) {
+        uint32_t slots[16] = {0};
+        int some = count - done < 16 ? (int)(count - done) : 16;
+        for (int k = 0; k < some; k++)
+            slots[k] = (uint32_t)(first + done) + (uint32_t)k;
+        particles p = particles_load(pass, slots, some);
+        limits_of(&p, lanes_below(some), outcome);
+    }
+}
+
+#define KERNELS(name, width, depth, apic)                                                          \
+    static void p2g_##name(const cpu_pass *pass, uint32_t block, cpu_scratch *scratch)             \
+    {                                                                                              \
+        p2g_block(pass, block, scratch, width, depth, apic);                                       \
+    }                                                                                              \
+    static void grid_##name(const cpu_pass *pass, uint32_t block, cpu_outcome *outcome)            \
+    {                                                                                              \
+        grid_block_pass(pass, block, outcome, depth, apic);                                        \
+    }                                                                                              \
+    static void g2p_##name(const cpu_pass *pass, uint32_t block, cpu_scratch *scratch,             \
+                           cpu_outcome *outcome)                                                   \
+    {                                                                                              \
+        g2p_block(pass, block, scratch, outcome, width, depth, apic);                              \
+    }                                                                                              \
+    static void volumes_##name(const cpu_pass *pass, uint32_t block, cpu_scratch *scratch,         \
+                               cpu_cold *cold)                                                     \
+    {                                                                                              \
+        volumes_block(pass, block, scratch, cold, width, depth);                                   \
+    }
+
+#define TABLE(name)                                                                                \
+    {                                                                                              \
+        .scratch_bytes = sizeof(cpu_scratch), .p2g = p2g_##name, .grid = grid_##name,              \
+        .g2p = g2p_##name, .volumes = volumes_##name, .limits = limits_range                       \
+    }
+
+KERNELS(cubic_flip_2d, 4, 1, false)
+KERNELS(cubic_flip_3d, 4, 4, false)
+KERNELS(cubic_apic_2d, 4, 1, true)
+KERNELS(cubic_apic_3d, 4, 4, true)
+KERNELS(quadratic_flip_2d, 3, 1, false)
+KERNELS(quadratic_flip_3d, 3, 3, false)
+KERNELS(quadratic_apic_2d, 3, 1, true)
+KERNELS(quadratic_apic_3d, 3, 3, true)
+
+const cpu_kernels CPU_KERNELS_OF(CPU_ISA)[2][2][2] = {
+    [FIRN_CUBIC] = {[FIRN_FLIP] = {TABLE(cubic_flip_2d), TABLE(cubic_flip_3d)},
+                    [FIRN_APIC] = {TABLE(cubic_apic_2d), TABLE(cubic_apic_3d)}},
+    [FIRN_QUADRATIC] = {[FIRN_FLIP] = {TABLE(quadratic_flip_2d), TABLE(quadratic_flip_3d)},
+                        [FIRN_APIC] = {TABLE(quadratic_apic_2d), TABLE(quadratic_apic_3d)}},
+};

@@ -1,0 +1,124 @@
+/* Sixteen particles at a time, from their records in memory to lanes and back. */
+#ifndef FIRN_CPU_RECORDS_H
+#define FIRN_CPU_RECORDS_H
+
+#include "cpu/cpu.h"
+#include "cpu/wide.h"
+#include "method/snow_law.h"
+#include "method/stress_series.h"
+#include "method/svd.h"
+
+typedef struct particles {
+    vec x, v; /* x: offset in cells */
+    mat F_E;
+    real J_P;
+    real m, V0, mu0, lambda0, xi, theta_c, theta_s;
+} particles;
+
+/* B by columns, one a quarter; the last quarter is whatever follows in memory. */
+FN real affine_load(const cpu_affine *B)
+{
+    return real_load(&B->column[0][0]);
+}
+
+/* Two halves of eight fields each become eight registers of sixteen lanes. */
+FN void cold_load(const cpu_cold *cold, const uint32_t slot[16], real field[8])
+{
+    real r[8];
+    UNROLL
+    for (int k = 0; k < 8; k++) {
+        eight low, high;
+        memcpy(&low, &cold[slot[k]], sizeof low);
+        memcpy(&high, &cold[slot[k + 8]], sizeof high);
+        r[k] = __builtin_shufflevector(low, high, 0, 1, 2, 3, 8, 9, 10, 11, 4, 5, 6, 7, 12, 13, 14, 15);
+    }
+    /* r[k] is now (a0-3 of k, a0-3 of k+8, a4-7 of k, a4-7 of k+8). */
+    real t[8];
+    UNROLL
+    for (int k = 0; k < 8; k += 4) {
+        real a = WIDE_LOW(r[k], r[k + 1], 1), b = WIDE_HIGH(r[k], r[k + 1], 1);
+        real c = WIDE_LOW(r[k + 2], r[k + 3], 1), d = WIDE_HIGH(r[k + 2], r[k + 3], 1);
+        t[k] = WIDE_LOW(a, c, 2);
+        t[k + 1] = WIDE_HIGH(a, c, 2);
+        t[k + 2] = WIDE_LOW(b, d, 2);
+        t[k + 3] = WIDE_HIGH(b, d, 2);
+    }
+    /* t[i]: (field i of 0-3, of 8-11, field i + 4 of 0-3, of 8-11); t[i + 4] the same of 4-7, 12-15. */
+    UNROLL
+    for (int i = 0; i < 4; i++) {
+        field[i] = __builtin_shufflevector(t[i], t[i + 4], 0, 1, 2, 3, 16, 17, 18, 19, 4, 5, 6, 7, 20,
+                                           21, 22, 23);
+        field[i + 4] = __builtin_shufflevector(t[i], t[i + 4], 8, 9, 10, 11, 24, 25, 26, 27, 12, 13,
+                                               14, 15, 28, 29, 30, 31);
+    }
+}
+
+/* The memory slots of up to 16 particles; missing ones repeat the first. */
+FN void slots_of(const uint32_t *order, int count, uint32_t slot[16])
+{
+    for (int k = 0; k < 16; k++)
+        slot[k] = order[k < count ? k : 0];
+}
+
+FN particles particles_load(const cpu_pass *pass, const uint32_t *order, int count)
+{
+    uint32_t slot[16];
+    slots_of(order, count, slot);
+    real hot[16], cold[8];
+    UNROLL
+    for (int k = 0; k < 16; k++)
+        memcpy(&hot[k], &pass->hot[slot[k]], sizeof hot[k]);
+    transpose(hot);
+    cold_load(pass->cold, slot, cold);
+    particles p = {
+        .x = {{hot[0], hot[1], hot[2]}},
+        .v = {{hot[3], hot[4], hot[5]}},
+        .F_E = {{{hot[6], hot[7], hot[8]}, {hot[9], hot[10], hot[11]}, {hot[12], hot[13], hot[14]}}},
+        .J_P = hot[15],
+        .m = cold[0],
+        .V0 = cold[1],
+        .mu0 = cold[2],
+        .lambda0 = cold[3],
+        .xi = cold[4],
+        .theta_c = cold[5],
+        .theta_s = cold[6],
+    };
+    return p;
+}
+
+FN void particles_store_hot(const cpu_pass *pass, const uint32_t *order, int count, particles p)
+{
+    real hot[16] = {p.x.e[0],      p.x.e[1],      p.x.e[2],      p.v.e[0],
+                    p.v.e[1],      p.v.e[2],      p.F_E.m[0][0], p.F_E.m[0][1],
+                    p.F_E.m[0][2], p.F_E.m[1][0], p.F_E.m[1][1], p.F_E.m[1][2],
+                    p.F_E.m[2][0], p.F_E.m[2][1], p.F_E.m[2][2], p.J_P};
+    transpose(hot);
+    if (count >= 16) {
+        UNROLL
+        for (int k = 0; k < 16; k++)
+            memcpy(&pass->hot[order[k]], &hot[k], sizeof hot[k]);
+    } else {
+        for (int k = 0; k < count; k++)
+            memcpy(&pass->hot[order[k]], &hot[k], sizeof hot[k]);
+    }
+}
+
+/* P F_E^T: by the series where F_E is within its reach, by the SVD elsewhere. Which one depends on the
+ * lane's own F_E alone. */
+FN mat particles_stress(const cpu_pass *pass, const particles *p)
+{
+    lame hard = snow_harden(p->mu0, p->lambda0, p->xi, p->J_P);
+    mat E = stress_series_strain(p->F_E);
+    lane_mask near = stress_series_size(E) <= R(pass->series_reach) * R(pass->series_reach);
+    mat t = stress_series(p->F_E, E, hard, pass->series, pass->series_terms);
+    if (__builtin_expect(!lane_all(near), 0)) {
+        svd s = svd_of(p->F_E);
+        mat exact = snow_kirchhoff(s.U, s.sigma, hard);
+        for (int i = 0; i < 3; i++)
+            for (int j = 0; j < 3; j++)
+                t.m[i][j] = lane_select(near, t.m[i][j], exact.m[i][j]);
+    }
+    return t;
+}
+
+#endif

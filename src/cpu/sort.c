@@ -1,0 +1,228 @@
+#include "cpu/sort.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "cpu/blocks.h"
+#include "status.h"
+
+static firn_status out_of_memory(const cpu_grid *grid)
+{
+    return fail(FIRN_NO_MEMORY, "out of memory for the grid (%u blocks of nodes)", grid->count);
+}
+
+/* Give each block its range of `order`, in the order of blocks. */
+static void lay_out(cpu_grid *grid)
+{
+    uint32_t first = 0;
+    for (uint32_t b = 0; b < grid->count; b++) {
+        grid->blocks[b].first = first;
+        first += grid->blocks[b].count;
+    }
+}
+
+/* Order the arrived particles of one block by cell, then by row. They come almost sorted, so within a
+ * cell insertion is quick. */
+static void order_block(const cpu_store *store, cpu_block *block)
+{
+    const uint32_t *arriving = store->arriving + block->first;
+    const uint8_t *cell = store->arriving_cell + block->first;
+    uint32_t *order = store->order + block->first;
+    uint32_t end[CPU_CELLS], sum = 0;
+    memset(block->cell_count, 0, sizeof block->cell_count);
+    for (uint32_t k = 0; k < block->count; k++)
+        block->cell_count[cell[k]]++;
+    for (int c = 0; c < CPU_CELLS; c++) {
+        end[c] = sum;
+        sum += block->cell_count[c];
+    }
+    for (uint32_t k = 0; k < block->count; k++)
+        order[end[cell[k]]++] = arriving[k];
+    for (int c = 0; c < CPU_CELLS; c++) {
+        uint32_t *slots = order + end[c] - block->cell_count[c];
+        for (uint32_t k = 1; k < block->cell_count[c]; k++) {
+            uint32_t slot = slots[k], row = store->cold[slot].row, at = k;
+            for (; at > 0 && store->cold[slots[at - 1]].row > row; at--)
+                slots[at] = slots[at - 1];
+            slots[at] = slot;
+        }
+    }
+}
+
+static void order_blocks(const cpu_store *store, cpu_grid *grid, int threads)
+{
+#pragma omp parallel for schedule(dynamic, 16) num_threads(threads)
+    for (uint32_t b = 0; b < grid->count; b++)
+        order_block(store, &grid->blocks[b]);
+}
+
+firn_status sort_start(cpu_store *store, cpu_grid *grid, const int32_t (*base)[3], int threads)
+{
+    blocks_clear(grid);
+    int axes = grid->dimensions;
+    for (size_t r = 0; r < store->count; r++) {
+        int32_t at[3] = {base[r][0] >> 2, base[r][1] >> 2, axes == 3 ? base[r][2] >> 2 : 0};
+        uint32_t b = blocks_at(grid, at);
+        if (b == CPU_NONE)
+            return out_of_memory(grid);
+        grid->blocks[b].count++;
+        store->order[r] = b; /* until order_block writes here */
+    }
+    lay_out(grid);
+    for (uint32_t b = 0; b < grid->count; b++)
+        grid->blocks[b].count = 0;
+    for (size_t r = 0; r < store->count; r++) {
+        cpu_block *block = &grid->blocks[store->order[r]];
+        uint32_t k = block->first + block->count++;
+        int z = axes == 3 ? base[r][2] & 3 : 0;
+        store->arriving[k] = (uint32_t)r;
+        store->arriving_cell[k] = (uint8_t)((base[r][0] & 3) | (base[r][1] & 3) << 2 | z << 4);
+    }
+    order_blocks(store, grid, threads);
+    return sort_memory(store, grid, threads);
+}
+
+/* Make the blocks that particles have moved to. */
+static bool make_destinations(cpu_grid *grid)
+{
+    uint32_t count = grid->count;
+    for (uint32_t b = 0; b < count; b++) {
+        if (grid->blocks[b].count == 0)
+            continue;
+        for (int d = 0; d < CPU_DIRECTIONS; d++)
+            if (grid->blocks[b].leaving[d] && blocks_near(grid, b, d) == CPU_NONE)
+                return false;
+    }
+    return true;
+}
+
+/* How many particles each block gets, and where in it those of each neighbour begin: `leaving` of the
+ * sender becomes a position. Neighbours come in the order of directions. */
+static void count_arrivals(cpu_grid *grid, int threads)
+{
+#pragma omp parallel for schedule(static) num_threads(threads)
+    for (uint32_t b = 0; b < grid->count; b++) {
+        cpu_block *block = &grid->blocks[b];
+        uint32_t count = 0;
+        for (int d = 0; d < CPU_DIRECTIONS; d++) {
+            uint32_t from = block->near[CPU_DIRECTIONS - 1 - d];
+            if (from == CPU_NONE || grid->blocks[from].count == 0)
+                continue;
+            uint32_t coming = grid->blocks[from].leaving[d];
+            grid->blocks[from].leaving[d] = count;
+            count += coming;
+        }
+        block->arriving = count;
+    }
+}
+
+/* Send the numbers of one block's particles to where they went. */
+static void send(const cpu_store *store, cpu_grid *grid, const cpu_block *block, uint32_t *position)
+{
+    for (int d = 0; d < CPU_DIRECTIONS; d++)
+        if (block->near[d] != CPU_NONE)
+            position[d] = grid->blocks[block->near[d]].next_first + block->leaving[d];
+    for (uint32_t k = block->first; k < block->first + block->count; k++) {
+        cpu_destination to = store->destination[k];
+        uint32_t at = position[to >> 6]++;
+        store->arriving[at] = store->order[k];
+        store->arriving_cell[at] = to & 63;
+    }
+}
+
+firn_status sort_step(cpu_store *store, cpu_grid *grid, int threads)
+{
+    if (!make_destinations(grid))
+        return out_of_memory(grid);
+    count_arrivals(grid, threads);
+    uint32_t first = 0;
+    for (uint32_t b = 0; b < grid->count; b++) {
+        grid->blocks[b].next_first = first;
+        first += grid->blocks[b].arriving;
+    }
+#pragma omp parallel for schedule(dynamic, 16) num_threads(threads)
+    for (uint32_t b = 0; b < grid->count; b++) {
+        uint32_t position[CPU_DIRECTIONS];
+        if (grid->blocks[b].count > 0)
+            send(store, grid, &grid->blocks[b], position);
+    }
+    for (uint32_t b = 0; b < grid->count; b++) {
+        grid->blocks[b].first = grid->blocks[b].next_first;
+        grid->blocks[b].count = grid->blocks[b].arriving;
+    }
+    order_blocks(store, grid, threads);
+    return blocks_prepare(grid) ? FIRN_OK : out_of_memory(grid);
+}
+
+typedef struct curve_block {
+    uint64_t curve;
+    uint32_t block;
+} curve_block;
+
+static int by_curve(const void *a, const void *b)
+{
+    const curve_block *x = a, *y = b;
+    return x->curve < y->curve ? -1 : x->curve > y->curve;
+}
+
+/* Move records of `size` bytes into `order` through the spare memory. */
+static void move_records(const cpu_store *store, void *records, size_t size, int threads)
+{
+    char *spare = (char *)store->spare;
+#pragma omp parallel num_threads(threads)
+    {
+#pragma omp for schedule(static)
+        for (size_t k = 0; k < store->count; k++)
+            memcpy(spare + k * size, (char *)records + store->order[k] * size, size);
+#pragma omp for schedule(static)
+        for (size_t k = 0; k < store->count; k++)
+            memcpy((char *)records + k * size, spare + k * size, size);
+    }
+}
+
+/* Rebuild the grid with its blocks along the curve; each list of particles keeps its order. */
+static firn_status renumber(cpu_store *store, cpu_grid *grid)
+{
+    uint32_t used = 0;
+    curve_block *list = malloc((grid->count + 1) * sizeof *list);
+    cpu_block *old = malloc((grid->count + 1) * sizeof *old);
+    firn_status status = list && old ? FIRN_OK : out_of_memory(grid);
+    for (uint32_t b = 0; status == FIRN_OK && b < grid->count; b++)
+        if (grid->blocks[b].count > 0)
+            list[used++] = (curve_block){blocks_curve(grid->blocks[b].at), b};
+    if (status == FIRN_OK) {
+        qsort(list, used, sizeof *list, by_curve);
+        memcpy(old, grid->blocks, grid->count * sizeof *old);
+        blocks_clear(grid);
+    }
+    uint32_t first = 0;
+    for (uint32_t k = 0; status == FIRN_OK && k < used; k++) {
+        const cpu_block *was = &old[list[k].block];
+        uint32_t b = blocks_at(grid, was->at); /* cannot fail: there were more blocks before */
+        cpu_block *block = &grid->blocks[b];
+        block->first = first;
+        block->count = was->count;
+        memcpy(block->cell_count, was->cell_count, sizeof was->cell_count);
+        memcpy(store->arriving + first, store->order + was->first, was->count * sizeof(uint32_t));
+        first += was->count;
+    }
+    if (status == FIRN_OK)
+        memcpy(store->order, store->arriving, store->count * sizeof *store->order);
+    free(list);
+    free(old);
+    return status;
+}
+
+firn_status sort_memory(cpu_store *store, cpu_grid *grid, int threads)
+{
+    firn_status status = renumber(store, grid);
+    if (status != FIRN_OK)
+        return status;
+    move_records(store, store->hot, sizeof *store->hot, threads);
+    move_records(store, store->cold, sizeof *store->cold, threads);
+    if (store->affine)
+        move_records(store, store->affine, sizeof *store->affine, threads);
+    for (size_t k = 0; k < store->count; k++)
+        store->order[k] = (uint32_t)k;
+    return blocks_prepare(grid) ? FIRN_OK : out_of_memory(grid);
+}

@@ -1,0 +1,33 @@
+/*
+ * Keeping `order`: particles by block, cell, row (invariant 3 of cpu.h).
+ *
+ * After each G2P, sort_step moves the particles that left their block to the lists of their new one and
+ * orders every block by cell and row. It moves numbers, not particles. Now and then sort_memory brings
+ * the particles themselves into that order, so that neighbours in space stay neighbours in memory.
+ */
+#ifndef FIRN_CPU_SORT_H
+#define FIRN_CPU_SORT_H
+
+#include "cpu/cpu.h"
+
+typedef struct cpu_store {
+    size_t count;
+    cpu_hot *hot;
+    cpu_cold *cold;
+    cpu_affine *affine;     /* APIC only */
+    cpu_hot *spare;         /* as large as hot: what sort_memory moves into */
+    uint32_t *order;        /* position in order -> slot in memory */
+    uint32_t *arriving;     /* slots by block, before they are ordered by cell */
+    uint8_t *arriving_cell; /* and their cells */
+    cpu_destination *destination;
+} cpu_store;
+
+/* First order of particles whose memory is in row order, each in the cell base[row]. */
+firn_status sort_start(cpu_store *store, cpu_grid *grid, const int32_t (*base)[3], int threads);
+
+firn_status sort_step(cpu_store *store, cpu_grid *grid, int threads);
+
+/* Particles into `order`, blocks along a space-filling curve, empty blocks dropped. */
+firn_status sort_memory(cpu_store *store, cpu_grid *grid, int threads);
+
+#endif

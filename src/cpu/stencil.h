@@ -1,0 +1,102 @@
+/*
+ * Weights of one particle as rows, and the tile: the nodes 0..6 of each axis that the particles of one
+ * block reach, gathered into one small array so that transfers never ask which block a node is in.
+ *
+ * `width` is 4 (cubic) or 3 (quadratic), `depth` the same in 3D and 1 in 2D: constants where these
+ * functions are inlined.
+ */
+#ifndef FIRN_CPU_STENCIL_H
+#define FIRN_CPU_STENCIL_H
+
+#include "cpu/cpu.h"
+#include "cpu/wide.h"
+
+enum {
+    TILE_LINE = 32, /* floats: 7 nodes of 4 channels, and 4 of padding that stay 0 */
+    TILE_SIDE = 7,
+    TILE_FLOATS = TILE_SIDE * TILE_SIDE * TILE_LINE,
+    BATCH = 64, /* particles staged at a time: what fits the first cache beside the tiles */
+};
+
+struct cpu_scratch {
+    float tile[2][TILE_FLOATS];
+    float row[BATCH][16];
+    float w[BATCH][16]; /* wx0..3 wy0..3 wz0..3 - */
+    float s[BATCH][16]; /* slopes, likewise, per cell */
+    float d[BATCH][16]; /* node minus particle times weight, likewise, in cells */
+} __attribute__((aligned(64)));
+
+/* A polynomial in g for each of four nodes, repeated for the axes. */
+#define PER_NODE(a, b, c, d)                                                                       \
+    ((real){a, b, c, d, a, b, c, d, a, b, c, d, a, b, c, d})
+
+/* The three axes' weights from offsets spread over quarters; see method/spline.h for the spline. */
+FN real stencil_weights(real g, int width)
+{
+    if (width == 4)
+        return PER_NODE(1 / 6.f, 2 / 3.f, 1 / 6.f, 0) +
+               g * (PER_NODE(-1 / 2.f, 0, 1 / 2.f, 0) +
+                    g * (PER_NODE(1 / 2.f, -1, 1 / 2.f, 0) +
+                         g * PER_NODE(-1 / 6.f, 1 / 2.f, -1 / 2.f, 1 / 6.f)));
+    return PER_NODE(1 / 2.f, 1 / 2.f, 0, 0) +
+           g * (PER_NODE(-1, 1, 0, 0) + g * PER_NODE(1 / 2.f, -1, 1 / 2.f, 0));
+}
+
+FN real stencil_slopes(real g, int width)
+{
+    if (width == 4)
+        return PER_NODE(-1 / 2.f, 0, 1 / 2.f, 0) +
+               g * (PER_NODE(1, -2, 1, 0) + g * PER_NODE(-1 / 2.f, 3 / 2.f, -3 / 2.f, 1 / 2.f));
+    return PER_NODE(-1, 1, 0, 0) + g * PER_NODE(1, -2, 1, 0);
+}
+
+/* Node minus particle, in cells. */
+FN real stencil_distances(real g, int width)
+{
+    return PER_NODE(0, 1, 2, 3) - (width == 4 ? R(1) : R(0.5)) - g;
+}
+
+/* Fills the rows w, s and (for APIC) d of a particle. */
+FN void stencil_stage(cpu_scratch *scratch, int slot, const cpu_hot *p, int width, bool apic)
+{
+    real g = spread(real_load(p->x)); /* the whole record: its first three floats are the offset */
+    real w = stencil_weights(g, width);
+    real_store(scratch->w[slot], w);
+    real_store(scratch->s[slot], stencil_slopes(g, width));
+    if (apic)
+        real_store(scratch->d[slot], w * stencil_distances(g, width));
+}
+
+/* wx0 four times, wx1 four times, ...: a weight along x for each node of a line. */
+FN real spread_x(const float *row)
+{
+    return spread(real_load(row));
+}
+
+FN float *tile_line(float *tile, int cell, int b, int c)
+{
+    int x = cell & 3, y = (cell >> 2 & 3) + b, z = (cell >> 4) + c;
+    return tile + (z * TILE_SIDE + y) * TILE_LINE + 4 * x;
+}
+
+/* Copies a field of a block and its upper neighbours to the tile, or adds the tile to them. */
+FN void tile_move(const cpu_grid *grid, const cpu_block *block, int field, float *tile, int depth,
+                  bool add)
+{
+    int sides = depth == 1 ? 1 : TILE_SIDE;
+    for (int z = 0; z < sides; z++)
+        for (int y = 0; y < TILE_SIDE; y++)
+            for (int half = 0; half < 2; half++) {
+                int direction = CPU_STAY + half + 3 * (y >> 2) + 9 * (z >> 2);
+                uint32_t near = block->near[direction];
+                float *line = grid->field[field] + (size_t)near * CPU_BLOCK_FLOATS +
+                              ((z & 3) * 4 + (y & 3)) * 16;
+                float *local = tile + (z * TILE_SIDE + y) * TILE_LINE + 16 * half;
+                if (add)
+                    real_store(line, real_load(line) + real_load(local));
+                else
+                    real_store(local, real_load(line));
+            }
+}
+
+#endif

@@ -1,0 +1,81 @@
+/*
+ * The Kirchhoff stress without an SVD, for deformations near a rotation (which step 7 keeps F_E
+ * to).
+ *
+ * With b = F F^T = I + E the law of snow_law.h reads
+ *     P F^T = 2 mu (b - sqrt(b)) + lambda (J - 1) J I,
+ * and b - sqrt(b) is a power series in E that converges for |E| < 1. By Cayley and Hamilton every
+ * power of E is a combination of E^2, E and I, so the series costs three products a term.
+ * Everything is computed from G = F - I, where small deformations have all their digits: this is
+ * more accurate in float than forming F - R.
+ *
+ * Does NOT do: any F. The caller compares stress_series_size with the reach it chose the terms for.
+ */
+#ifndef FIRN_METHOD_STRESS_SERIES_H
+#define FIRN_METHOD_STRESS_SERIES_H
+
+#include "method/snow_law.h"
+
+#if FIRN_DIM == 3
+
+/* E = F F^T - I = G + G^T + G G^T, symmetric */
+FN mat stress_series_strain(mat F)
+{
+    mat G = mat_sub(F, mat_identity());
+    mat E = mat_mul_t(G, G);
+    for (int i = 0; i < 3; i++)
+        for (int j = 0; j <= i; j++)
+            E.m[i][j] = E.m[j][i] = E.m[i][j] + (G.m[i][j] + G.m[j][i]);
+    return E;
+}
+
+/* |E|^2, which bounds the square of every eigenvalue of E. */
+FN real stress_series_size(mat E)
+{
+    return mat_dot(E, E);
+}
+
+/* det F - 1 from G */
+FN real stress_series_dilation(mat F)
+{
+    mat G = mat_sub(F, mat_identity());
+    mat cof = mat_cof(G);
+    real det = G.m[0][0] * cof.m[0][0] + G.m[0][1] * cof.m[0][1] + G.m[0][2] * cof.m[0][2];
+    return mat_trace(G) + (mat_trace(cof) + det);
+}
+
+/* Coefficient k of (1 + e - sqrt(1 + e)) / e = sum_k c_k e^k: 1/2, 1/8, -1/16, 5/128, ... */
+static inline double stress_series_coefficient(int k)
+{
+    double binomial = 0.5; /* (1/2 choose k + 1) */
+    for (int i = 1; i <= k; i++)
+        binomial *= (0.5 - i) / (i + 1);
+    return k == 0 ? 1 - binomial : -binomial;
+}
+
+/* P F^T by `terms` terms with these coefficients. */
+FN mat stress_series(mat F, mat E, lame l, const float *coefficients, int terms)
+{
+    mat E2 = mat_mul(E, E);
+    /* E^3 = i1 E^2 - i2 E + i3 I */
+    real i1 = mat_trace(E), i2 = R(0.5) * (i1 * i1 - mat_trace(E2));
+    mat cof = mat_cof(E);
+    real i3 = E.m[0][0] * cof.m[0][0] + E.m[0][1] * cof.m[0][1] + E.m[0][2] * cof.m[0][2];
+    /* Horner: a E^2 + b E + c I, times E, plus the next coefficient; the last time without one. */
+    real a = real_of(0), b = real_of(0), c = real_of(coefficients[terms - 1]);
+    for (int k = terms - 2; k >= -1; k--) {
+        real a_next = a * i1 + b, b_next = c - a * i2;
+        c = a * i3 + (k >= 0 ? R(coefficients[k]) : R(0));
+        a = a_next;
+        b = b_next;
+    }
+    real dilation = stress_series_dilation(F);
+    real pressure = R(2) * l.mu * c + l.lambda * dilation * (R(1) + dilation);
+    mat P = mat_mad(mat_scale(E2, R(2) * l.mu * a), R(2) * l.mu * b, E);
+    for (int i = 0; i < 3; i++)
+        P.m[i][i] += pressure;
+    return P;
+}
+
+#endif
+#endif

@@ -1,0 +1,40 @@
+/*
+ * How long a step may be (METHOD section 7), in double for every backend: one number type, so that
+ * all take the same steps from the same limits.
+ */
+#ifndef FIRN_METHOD_TIME_STEP_H
+#define FIRN_METHOD_TIME_STEP_H
+
+#include <math.h>
+
+/*
+ * The largest step in which an elastic wave crosses at most `cfl` and a particle at most `travel`
+ * of a cell of size h. Infinite when nothing moves and nothing is elastic; 0 or NaN, and so for the
+ * caller to refuse, when a speed is infinite or NaN.
+ */
+static inline double time_step_stable(double h, double max_wave_speed, double max_speed, double cfl,
+                                      double travel)
+{
+    double wave = cfl * h / max_wave_speed, particle = travel * h / max_speed;
+    return wave < particle || isnan(wave) ? wave : particle;
+}
+
+/*
+ * The step to take from `time` so that equal steps of at most `stable` land on `frame_time`: what
+ * remains, divided by the number of steps that it needs. Rounding may leave a hair more than a
+ * whole number of steps; a hair is given to the steps instead of becoming one of its own.
+ */
+static inline double time_step_to_land(double time, double frame_time, double stable)
+{
+    const double hair = 1e-6;
+    double remaining = frame_time - time, steps = ceil(remaining / stable - hair);
+    return remaining / (steps < 1 ? 1 : steps);
+}
+
+/* The time after a step of dt: exactly `frame_time` when that step was the last to it. */
+static inline double time_step_end(double time, double frame_time, double dt)
+{
+    return dt >= frame_time - time ? frame_time : time + dt;
+}
+
+#endif

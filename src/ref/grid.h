@@ -1,0 +1,51 @@
+/*
+ * The reference solver's grid: only nodes that some particle touches exist, wherever they are.
+ *
+ * Nodes sit at integer multiples of the cell size and are kept in blocks of 4^d behind a hash of the
+ * block's coordinates. Blocks live as long as a step and their memory as long as the grid, so pointers
+ * to nodes hold until grid_clear and a warmed-up grid allocates nothing.
+ */
+#ifndef FIRN_REF_GRID_H
+#define FIRN_REF_GRID_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "method/vec.h"
+
+#define GRID_PASTE(a, b, c) a##b##_##c
+#define GRID_NAME(dim, name) GRID_PASTE(grid, dim, name)
+#define grid_clear GRID_NAME(FIRN_DIM, clear)
+#define grid_block_at GRID_NAME(FIRN_DIM, block_at)
+#define grid_free GRID_NAME(FIRN_DIM, free)
+
+enum { GRID_BLOCK_NODES = FIRN_DIM == 3 ? 64 : 16 };
+
+typedef struct node {
+    real m;
+    vec v;     /* before forces; while rasterizing, the momentum */
+    vec v_new; /* v*, then v^{n+1} */
+    vec f;
+} node;
+
+typedef struct grid_block {
+    int64_t at[FIRN_DIM]; /* coordinates of its first node, divided by 4 */
+    node nodes[GRID_BLOCK_NODES];
+} grid_block;
+
+typedef struct grid {
+    size_t count, capacity; /* blocks in use, blocks allocated */
+    grid_block **blocks;
+    size_t slot_count; /* a power of two, at least twice count */
+    uint32_t *slots;   /* block index + 1, or 0 */
+} grid;
+
+void grid_clear(grid *g);
+
+/* The block at these block coordinates, made with empty nodes if need be; NULL when out of memory. */
+grid_block *grid_block_at(grid *g, const int64_t at[FIRN_DIM]);
+
+void grid_free(grid *g);
+
+#endif

@@ -1,0 +1,420 @@
+/*
+ * The reference solver: section 4.1 of the paper, one function a step, in double, in order, alone.
+ *
+ * It is the judge of the other backends, so it is written to be read: every step is its own loop and
+ * nothing is fused. The formulas are in src/method; this file only walks particles and nodes. Compiled
+ * once for 2D and once for 3D.
+ *
+ * Deterministic: sums run over particles in row order and over stencils in a fixed order.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "backend.h"
+#include "method/snow_law.h"
+#include "method/spline.h"
+#include "method/step01_rasterize.h"
+#include "method/step02_volume.h"
+#include "method/step03_force.h"
+#include "method/step04_grid_velocity.h"
+#include "method/step07_deformation.h"
+#include "method/step08_particle_velocity.h"
+#include "method/step10_position.h"
+#include "ref/grid.h"
+#include "status.h"
+
+enum { STENCIL_MAX = FIRN_DIM == 3 ? 64 : 16 };
+
+/* Beyond this many cells from the origin neighbouring doubles are too far apart to place a particle. */
+static const double FARTHEST_CELL = 1e12;
+
+typedef struct particle {
+    vec x, v;
+    real m, V0;
+    mat F_E;
+    real J_P;
+    mat B;
+    real mu0, lambda0, xi, theta_c, theta_s;
+} particle;
+
+struct backend {
+    const firn_settings *settings;
+    const collider_set *colliders;
+    grid grid;
+    size_t count;
+    particle *particles;
+};
+
+/* The nodes around a particle with their weights: what every sum over i in the paper runs over. */
+typedef struct stencil {
+    int count;
+    node *nodes[STENCIL_MAX];
+    real w[STENCIL_MAX];
+    vec grad_w[STENCIL_MAX];
+    vec d[STENCIL_MAX]; /* x_i - x_p */
+} stencil;
+
+#define for_each_particle(s, p)                                                                    \
+    for (particle *p = (s)->particles; p < (s)->particles + (s)->count; p++)
+
+#define for_each_active_node(s, b, i)                                                              \
+    for (size_t b = 0; b < (s)->grid.count; b++)                                                   \
+        for (node *i = (s)->grid.blocks[b]->nodes; i < (s)->grid.blocks[b]->nodes + GRID_BLOCK_NODES; \
+             i++)                                                                                  \
+            if (i->m > 0)
+
+/* Fills the stencil of position x, making nodes as needed; false when out of memory. */
+static bool stencil_at(backend *s, vec x, stencil *t)
+{
+    bool cubic = s->settings->kernel == FIRN_CUBIC;
+    int width = cubic ? 4 : 3;
+    real h = s->settings->cell_size;
+    int64_t base[FIRN_DIM];
+    real w[FIRN_DIM][4], slope[FIRN_DIM][4], offset[FIRN_DIM];
+    for (int a = 0; a < FIRN_DIM; a++) {
+        real u = x.e[a] / h;
+        real first = cubic ? cubic_base(u) : quadratic_base(u);
+        offset[a] = u - first;
+        base[a] = (int64_t)first;
+        (cubic ? cubic_weights : quadratic_weights)(offset[a], w[a]);
+        (cubic ? cubic_slopes : quadratic_slopes)(offset[a], slope[a]);
+    }
+
+    grid_block *block = NULL;
+    t->count = 0;
+    for (int k = 0; k < (FIRN_DIM == 3 ? width * width * width : width * width); k++) {
+        int step[3] = {k % width, k / width % width, k / (width * width)};
+        int64_t at[FIRN_DIM];
+        int within = 0;
+        for (int a = FIRN_DIM - 1; a >= 0; a--) {
+            at[a] = (base[a] + step[a]) >> 2;
+            within = 4 * within + (int)((base[a] + step[a]) & 3);
+        }
+        if (!block || memcmp(block->at, at, sizeof at) != 0)
+            block = grid_block_at(&s->grid, at);
+        if (!block)
+            return false;
+
+        t->nodes[k] = &block->nodes[within];
+        t->w[k] = 1;
+        for (int a = 0; a < FIRN_DIM; a++) {
+            t->w[k] *= w[a][step[a]];
+            t->d[k].e[a] = (step[a] - offset[a]) * h;
+            t->grad_w[k].e[a] = slope[a][step[a]] / h;
+            for (int b = 0; b < FIRN_DIM; b++)
+                if (b != a)
+                    t->grad_w[k].e[a] *= w[b][step[b]];
+        }
+        t->count++;
+    }
+    return true;
+}
+
+/* ---- The ten steps ------------------------------------------------------------------------------ */
+
+/* 1. m_i = sum_p m_p w_ip,  v_i = sum_p m_p v_p w_ip / m_i */
+static firn_status step01_rasterize(backend *s)
+{
+    bool apic = s->settings->transfer == FIRN_APIC;
+    real h = s->settings->cell_size;
+    real inv_D = (s->settings->kernel == FIRN_CUBIC ? 3 : 4) / (h * h);
+    grid_clear(&s->grid);
+    for_each_particle (s, p) {
+        stencil t;
+        if (!stencil_at(s, p->x, &t))
+            return fail(FIRN_NO_MEMORY, "out of memory for the grid (%zu blocks of nodes)",
+                        s->grid.count);
+        mat C = apic ? step01_apic_C(p->B, inv_D) : mat_zero();
+        for (int k = 0; k < t.count; k++) {
+            node *i = t.nodes[k];
+            i->m += t.w[k] * p->m;
+            i->v = vec_mad(i->v, t.w[k] * p->m, step01_velocity(p->v, C, t.d[k]));
+        }
+    }
+    for_each_active_node (s, b, i)
+        i->v = vec_scale(i->v, 1 / i->m);
+    return FIRN_OK;
+}
+
+/* 2. rho_p = sum_i m_i w_ip / h^d,  V_p = m_p / rho_p; on the first step only */
+static void step02_volumes(backend *s)
+{
+    real cell = pow(s->settings->cell_size, FIRN_DIM);
+    for_each_particle (s, p) {
+        stencil t;
+        stencil_at(s, p->x, &t);
+        real mass = 0;
+        for (int k = 0; k < t.count; k++)
+            mass += t.w[k] * t.nodes[k]->m;
+        p->V0 = step02_volume(p->m, mass, cell);
+    }
+}
+
+/* 3. f_i = - sum_p V0 P F_E^T grad w_ip                                                      eq (6) */
+static void step03_forces(backend *s)
+{
+    for_each_particle (s, p) {
+        stencil t;
+        stencil_at(s, p->x, &t);
+        mat stress = step03_stress(p->F_E, p->J_P, p->V0, p->mu0, p->lambda0, p->xi);
+        for (int k = 0; k < t.count; k++)
+            t.nodes[k]->f = vec_add(t.nodes[k]->f, step03_force(stress, t.grad_w[k]));
+    }
+}
+
+/* 4. v*_i = v_i + dt (f_i / m_i + g)                                                        eq (10) */
+static void step04_grid_velocities(backend *s, double dt)
+{
+    vec g;
+    for (int a = 0; a < FIRN_DIM; a++)
+        g.e[a] = s->settings->gravity[a];
+    for_each_active_node (s, b, i)
+        i->v_new = step04_velocity(i->v, i->f, i->m, g, dt);
+}
+
+/* A velocity at a place after meeting the colliders. */
+static vec collide(const backend *s, double time, vec x, vec v)
+{
+    double x3[3] = {0}, v3[3] = {0};
+    memcpy(x3, x.e, sizeof x.e);
+    memcpy(v3, v.e, sizeof v.e);
+    collide_velocity(s->colliders, time, x3, v3);
+    memcpy(v.e, v3, sizeof v.e);
+    return v;
+}
+
+/* 5. v*_i against the colliders: nodes, particles and bodies all where they are at time n   section 8 */
+static void step05_grid_collisions(backend *s, double time)
+{
+    for_each_active_node (s, b, i) {
+        const grid_block *block = s->grid.blocks[b];
+        ptrdiff_t k = i - block->nodes;
+        vec x;
+        for (int a = 0; a < FIRN_DIM; a++)
+            x.e[a] = (double)(4 * block->at[a] + (k >> 2 * a & 3)) * s->settings->cell_size;
+        i->v_new = collide(s, time, x, i->v_new);
+    }
+}
+
+/* 6. Explicit: v_i^{n+1} = v*_i, which is already in place. */
+
+/* 7. F_E = (I + dt grad v_p) F_E, then the return map                              eq (11) and (12) */
+static void step07_deformations(backend *s, double dt)
+{
+    for_each_particle (s, p) {
+        stencil t;
+        stencil_at(s, p->x, &t);
+        mat grad_v = mat_zero();
+        for (int k = 0; k < t.count; k++)
+            grad_v = mat_add(grad_v, mat_outer(t.nodes[k]->v_new, t.grad_w[k]));
+        deformation after = step07_deform(grad_v, dt, p->F_E, p->J_P, p->theta_c, p->theta_s);
+        p->F_E = after.F_E;
+        p->J_P = after.J_P;
+    }
+}
+
+/* 8. v_p = (1 - alpha) PIC + alpha FLIP, or APIC */
+static void step08_particle_velocities(backend *s)
+{
+    for_each_particle (s, p) {
+        stencil t;
+        stencil_at(s, p->x, &t);
+        vec old = vec_zero(), new = vec_zero();
+        mat B = mat_zero();
+        for (int k = 0; k < t.count; k++) {
+            old = vec_mad(old, t.w[k], t.nodes[k]->v);
+            new = vec_mad(new, t.w[k], t.nodes[k]->v_new);
+            B = mat_mad(B, t.w[k], mat_outer(t.nodes[k]->v_new, t.d[k]));
+        }
+        bool apic = s->settings->transfer == FIRN_APIC;
+        p->v = apic ? new : step08_flip(p->v, new, old, s->settings->blend);
+        p->B = apic ? B : mat_zero();
+    }
+}
+
+/* 9. v_p against the colliders                                                            section 8 */
+static void step09_particle_collisions(backend *s, double time)
+{
+    for_each_particle (s, p)
+        p->v = collide(s, time, p->x, p->v);
+}
+
+/* 10. x_p += dt v_p */
+static void step10_positions(backend *s, double dt)
+{
+    for_each_particle (s, p)
+        p->x = step10_position(p->x, p->v, dt);
+}
+
+/* ---- Watching over a step ----------------------------------------------------------------------- */
+
+/* Finds the first particle that left the numbers a solver can go on from. */
+static firn_status check_particles(const backend *s, double dt, step_report *report)
+{
+    double h = s->settings->cell_size;
+    for_each_particle (s, p) {
+        double speed = vec_norm(p->v), stretch = mat_dot(p->F_E, p->F_E);
+        double farthest = 0;
+        for (int a = 0; a < FIRN_DIM; a++)
+            farthest = fmax(farthest, fabs(p->x.e[a]));
+        const char *what = NULL;
+        double value = 0;
+        if (!isfinite(speed))
+            what = "velocity is not finite", value = speed;
+        else if (!isfinite(stretch))
+            what = "deformation is not finite", value = stretch;
+        else if (!isfinite(p->J_P) || p->J_P <= 0)
+            what = "plastic volume ratio J_P is not positive", value = p->J_P;
+        else if (speed * dt > h)
+            what = "moved more than a cell in one step, at a speed in m/s of", value = speed;
+        else if (farthest > FARTHEST_CELL * h)
+            what = "is farther from the origin than positions can resolve", value = farthest;
+        if (!what)
+            continue;
+        report->bad_row = (size_t)(p - s->particles);
+        report->bad_what = what;
+        report->bad_value = value;
+        memset(report->bad_position, 0, sizeof report->bad_position);
+        memcpy(report->bad_position, p->x.e, sizeof p->x.e);
+        return fail(FIRN_BLOWUP, "particle row %zu: %s %g", report->bad_row, what, value);
+    }
+    return FIRN_OK;
+}
+
+static double milliseconds(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return 1e3 * (double)now.tv_sec + 1e-6 * (double)now.tv_nsec;
+}
+
+static void charge(step_report *report, firn_stage stage, double *since)
+{
+    double now = milliseconds();
+    report->stage_ms[stage] += now - *since;
+    *since = now;
+}
+
+static firn_status ref_step(backend *s, double time, double dt, bool first, step_report *report)
+{
+    double clock = milliseconds();
+    *report = (step_report){0};
+    firn_status status = step01_rasterize(s); // m_i, v_i     §4.1(1)
+    if (status != FIRN_OK)
+        return status;
+    if (first && s->settings->rest_volume == FIRN_VOLUME_GRID)
+        step02_volumes(s); //                    V_p          §4.1(2)
+    step03_forces(s); //                         f_i          eq (6)
+    charge(report, FIRN_STAGE_P2G, &clock);
+
+    step04_grid_velocities(s, dt); //            v*_i         eq (10)
+    step05_grid_collisions(s, time); //          v*_i         §8
+    charge(report, FIRN_STAGE_GRID, &clock);
+
+    step07_deformations(s, dt); //               F_E, J_P     eq (11), (12)
+    step08_particle_velocities(s); //            v_p          §4.1(8)
+    step09_particle_collisions(s, time); //      v_p          §8
+    step10_positions(s, dt); //                  x_p          §4.1(10)
+    charge(report, FIRN_STAGE_G2P, &clock);
+
+    for_each_active_node (s, b, i)
+        report->active_nodes++;
+    return check_particles(s, dt, report);
+}
+
+static void ref_limits(backend *s, step_limits *limits)
+{
+    real speed2 = 0, wave2 = 0;
+    for_each_particle (s, p) {
+        lame hard = snow_harden(p->mu0, p->lambda0, p->xi, p->J_P);
+        speed2 = fmax(speed2, vec_norm2(p->v));
+        wave2 = fmax(wave2, snow_wave_speed2(hard, p->m / p->V0));
+    }
+    *limits = (step_limits){.max_speed = sqrt(speed2), .max_wave_speed = sqrt(wave2)};
+}
+
+/* ---- State in and out --------------------------------------------------------------------------- */
+
+static const size_t attribute_offset[FIRN_STATE_ATTRIBUTES] = {
+    [FIRN_POSITION] = offsetof(particle, x),   [FIRN_VELOCITY] = offsetof(particle, v),
+    [FIRN_MASS] = offsetof(particle, m),       [FIRN_VOLUME] = offsetof(particle, V0),
+    [FIRN_F_E] = offsetof(particle, F_E),      [FIRN_J_P] = offsetof(particle, J_P),
+    [FIRN_B] = offsetof(particle, B),          [FIRN_MU0] = offsetof(particle, mu0),
+    [FIRN_LAMBDA0] = offsetof(particle, lambda0), [FIRN_HARDENING] = offsetof(particle, xi),
+    [FIRN_THETA_C] = offsetof(particle, theta_c), [FIRN_THETA_S] = offsetof(particle, theta_s),
+};
+
+static firn_status ref_set(backend *s, firn_attribute attribute, size_t first, size_t count,
+                           const double *values)
+{
+    size_t width = (size_t)firn_attribute_components(attribute, FIRN_DIM);
+    for (size_t r = 0; r < count; r++)
+        memcpy((char *)&s->particles[first + r] + attribute_offset[attribute], values + r * width,
+               width * sizeof *values);
+    return FIRN_OK;
+}
+
+static firn_status ref_get(const backend *s, firn_attribute attribute, size_t first, size_t count,
+                           double *values)
+{
+    size_t width = (size_t)firn_attribute_components(attribute, FIRN_DIM);
+    for (size_t r = 0; r < count; r++)
+        memcpy(values + r * width, (char *)&s->particles[first + r] + attribute_offset[attribute],
+               width * sizeof *values);
+    return FIRN_OK;
+}
+
+static firn_status ref_create(const backend_problem *problem, backend **out)
+{
+    backend *s = calloc(1, sizeof *s);
+    if (!s)
+        return fail(FIRN_NO_MEMORY, "out of memory for the solver");
+    s->settings = problem->settings;
+    s->colliders = problem->colliders;
+    *out = s;
+    return FIRN_OK;
+}
+
+static void ref_destroy(backend **self)
+{
+    if (!*self)
+        return;
+    grid_free(&(*self)->grid);
+    free((*self)->particles);
+    free(*self);
+    *self = NULL;
+}
+
+static firn_status ref_resize(backend *s, size_t count)
+{
+    particle *particles = realloc(s->particles, (count ? count : 1) * sizeof *particles);
+    if (!particles)
+        return fail(FIRN_NO_MEMORY, "out of memory for %zu particles", count);
+    s->particles = particles;
+    s->count = count;
+    return FIRN_OK;
+}
+
+static double ref_memory(const firn_settings *settings, size_t particles, size_t active_blocks)
+{
+    (void)settings;
+    return (double)particles * sizeof(particle) +
+           (double)active_blocks * (sizeof(grid_block) + 4 * sizeof(uint32_t) + sizeof(void *));
+}
+
+#define REF_PASTE(dim) ref##dim##_backend
+#define REF_NAME(dim) REF_PASTE(dim)
+const backend_ops REF_NAME(FIRN_DIM) = {
+    .name = "ref",
+    .is_double = true,
+    .create = ref_create,
+    .destroy = ref_destroy,
+    .resize = ref_resize,
+    .set = ref_set,
+    .get = ref_get,
+    .step = ref_step,
+    .limits = ref_limits,
+    .memory = ref_memory,
+};

@@ -1,0 +1,33 @@
+/*
+ * What colour a particle has: snow, a value on a scale, or the object it belongs to.
+ *
+ * The scale is a line through a perceptual space (Oklab), from a dark blue to a pale gold with
+ * evenly rising lightness, so that equal steps of the value look like equal steps, in grey too.
+ */
+#ifndef FIRN_RENDER_COLOUR_H
+#define FIRN_RENDER_COLOUR_H
+
+#include "firn/render.h"
+#include "render/points.h"
+
+/* Linear RGB. */
+vec3 colour_from_oklab(float lightness, float a, float b);
+vec3 colour_scale(float t);         /* t in 0 .. 1 */
+vec3 colour_object(uint32_t index); /* hues far apart for neighbouring indices */
+
+typedef struct colour_rule {
+    firn_colour mode;
+    float low, high;      /* of the value, over all frames */
+    uint32_t last_object; /* the largest index met */
+} colour_rule;
+
+/* FIRN_USAGE when a frame does not hold the values asked for. */
+firn_status colour_choose(const firn_frame *frames, size_t count, firn_colour mode,
+                          points_sample *scratch, colour_rule *rule);
+vec3 colour_particle(const colour_rule *rule, const firn_frame *frame, size_t index);
+
+bool colour_has_scale(const colour_rule *rule);
+const char *colour_name(firn_colour mode);
+const char *colour_unit(firn_colour mode, int dimensions); /* "^3": a raised 3 */
+
+#endif

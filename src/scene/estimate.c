@@ -1,0 +1,294 @@
+/*
+ * What a run would take, found by really sampling the snow and counting, and what looks like a
+ * mistake in a scene that is valid.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "backend.h"
+#include "method/time_step.h"
+#include "scene/occupancy.h"
+#include "scene/options.h"
+
+/* Objects expected to hold more particles than this are counted by volume instead. */
+static const double most_sampled = 2e7;
+
+/* Time of one step for one particle with cubic splines, in 2D and 3D: the reference as measured on
+ * one core, the others as a guess. The figures are for telling minutes from days. */
+static const struct {
+    const char *backend;
+    double ns_per_particle_step[2];
+} costs[] = {{"ref", {800, 4000}}, {"cpu", {20, 60}}};
+static const double other_ns_per_particle_step = 60;
+
+enum { BLOCK_WIDTH = 4 }; /* of backend_ops.memory */
+
+/* ---- counting -------------------------------------------------------------------------------- */
+
+typedef struct census {
+    const firn_scene *scene;
+    firn_estimate *estimate;
+    cell_set cells;         /* that hold particles */
+    cell_set bases;         /* lowest corners of the particles' stencils */
+    double uncounted_cells; /* of objects too large to sample */
+} census;
+
+firn_status scene_sample(const firn_scene *scene, size_t index, sample_points *points)
+{
+    const scene_snow *snow = &scene->snow[index];
+    const firn_settings *s = &scene->settings;
+    sample_request request = {.shape = snow->shape,
+                              .dimensions = s->dimensions,
+                              .method = snow->method,
+                              .points_per_volume =
+                                  snow->particles_per_cell / pow(s->cell_size, s->dimensions),
+                              .seed = snow->seed};
+    firn_status status = sample_shape(&request, points);
+    if (status == FIRN_OK)
+        return FIRN_OK;
+    return fail_within(status, "%s: snow '%s': ", snow->mark.where, snow->name);
+}
+
+static void warn(firn_estimate *e, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void warn(firn_estimate *e, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    char *text = NULL;
+    if (vasprintf(&text, format, args) < 0)
+        abort();
+    va_end(args);
+    e->warnings = realloc(e->warnings, (e->warning_count + 1) * sizeof *e->warnings);
+    if (!e->warnings)
+        abort();
+    e->warnings[e->warning_count++] = text;
+}
+
+static void count_cells(census *c, const sample_points *points)
+{
+    const firn_settings *s = &c->scene->settings;
+    bool cubic = s->kernel == FIRN_CUBIC;
+    for (size_t p = 0; p < points->count; p++) {
+        const double *x = points->position + p * (size_t)s->dimensions;
+        cell_set_add(&c->cells, cell_at(x, s->dimensions, s->cell_size, 0));
+        cell_set_add(&c->bases, cell_at(x, s->dimensions, s->cell_size, cubic ? 1 : 0.5));
+    }
+}
+
+/* ---- warnings -------------------------------------------------------------------------------- */
+
+static void warn_unusual(firn_estimate *e, const option_table *table, const void *values,
+                         const char *where, const char *what, const char *name)
+{
+    for (size_t i = 0; i < table->count; i++) {
+        const option *o = &table->options[i];
+        if (o->usual[0] == 0 && o->usual[1] == 0)
+            continue;
+        double value = *(const double *)((const char *)values + o->offset);
+        if (value < o->usual[0] || value > o->usual[1])
+            warn(e, "%s: %s '%s': %s is %g%s%s, outside the usual %g to %g: %s", where, what, name,
+                 o->name, value, o->unit ? " " : "", o->unit ? o->unit : "", o->usual[0],
+                 o->usual[1], o->caution);
+    }
+}
+
+static size_t count_inside(const shape *s, const sample_points *points, int dimensions)
+{
+    size_t inside = 0;
+    for (size_t p = 0; p < points->count; p++) {
+        double x[3] = {0};
+        memcpy(x, points->position + p * (size_t)dimensions, (size_t)dimensions * sizeof *x);
+        inside += shape_distance(s, x, NULL) <= 0;
+    }
+    return inside;
+}
+
+static void warn_overlaps(const census *c, size_t index, const sample_points *points)
+{
+    const firn_scene *scene = c->scene;
+    const scene_snow *snow = &scene->snow[index];
+    int d = scene->settings.dimensions;
+    for (size_t k = 0; k < scene->collider_count; k++) {
+        const scene_collider *body = &scene->colliders[k];
+        size_t inside = count_inside(body->body.shape, points, d);
+        if (inside)
+            warn(c->estimate,
+                 "%s: snow '%s': %zu of %zu particles start inside collider '%s' (%s); move one of "
+                 "them apart",
+                 snow->mark.where, snow->name, inside, points->count, body->name, body->mark.where);
+    }
+    for (size_t k = index + 1; k < scene->snow_count; k++) {
+        const scene_snow *other = &scene->snow[k];
+        size_t inside = count_inside(other->shape, points, d);
+        if (inside)
+            warn(
+                c->estimate,
+                "%s: snow '%s': %zu of %zu particles lie inside snow '%s' (%s), which makes it too "
+                "dense there; subtract one shape from the other",
+                snow->mark.where, snow->name, inside, points->count, other->name,
+                other->mark.where);
+    }
+}
+
+/* The deepest particle lies half a thickness below the surface, give or take their spacing. */
+static void warn_thin(const census *c, const scene_snow *snow, const sample_points *points)
+{
+    const firn_settings *s = &c->scene->settings;
+    double depth = 0;
+    for (size_t p = 0; p < points->count; p++) {
+        double x[3] = {0};
+        memcpy(x, points->position + p * (size_t)s->dimensions, (size_t)s->dimensions * sizeof *x);
+        depth = fmax(depth, -shape_distance(snow->shape, x, NULL));
+    }
+    double spacing = pow(snow->particles_per_cell, -1.0 / s->dimensions);
+    double thickness = 2 * depth / s->cell_size + spacing; /* in cells */
+    if (thickness < 2.8)
+        warn(c->estimate,
+             "%s: snow '%s' is only about %.1f cells thick; below 3 it has no inside: make it "
+             "thicker or simulation.cell_size smaller than %g m",
+             snow->mark.where, snow->name, thickness, s->cell_size);
+}
+
+static double speed(const double v[3])
+{
+    return sqrt(v[0] * v[0] + v[1] * v[1] + v[2] * v[2]);
+}
+
+static void warn_still(const census *c)
+{
+    const firn_scene *scene = c->scene;
+    double moving = speed(scene->settings.gravity);
+    for (size_t i = 0; i < scene->snow_count; i++)
+        moving += speed(scene->snow[i].velocity);
+    for (size_t i = 0; i < scene->collider_count; i++)
+        moving += speed(scene->colliders[i].body.velocity);
+    if (moving == 0)
+        warn(c->estimate, "%s: nothing will move: simulation.gravity and every velocity are zero",
+             scene->simulation_mark.where);
+}
+
+/* ---- the estimate ---------------------------------------------------------------------------- */
+
+static firn_status count_object(census *c, size_t index)
+{
+    const firn_scene *scene = c->scene;
+    const scene_snow *snow = &scene->snow[index];
+    const scene_material *material = &scene->materials[snow->material];
+    firn_estimate *e = c->estimate;
+    int d = scene->settings.dimensions;
+    double cell_volume = pow(scene->settings.cell_size, d);
+
+    warn_unusual(e, &sampling_table, snow, snow->mark.where, "snow", snow->name);
+    double volume = shape_volume(snow->shape, d, 1e-2);
+    if (volume / cell_volume * snow->particles_per_cell > most_sampled) {
+        volume = shape_volume(snow->shape, d, 1e-3);
+        e->particles += (size_t)fmin(volume / cell_volume * snow->particles_per_cell, 1e18);
+        e->mass += material->density * volume;
+        c->uncounted_cells += fmin(volume / cell_volume, 1e18);
+        return FIRN_OK;
+    }
+    sample_points points = {0};
+    firn_status status = scene_sample(scene, index, &points);
+    if (status != FIRN_OK)
+        return status;
+    e->particles += points.count;
+    e->mass += material->density * points.volume;
+    count_cells(c, &points);
+    warn_overlaps(c, index, &points);
+    warn_thin(c, snow, &points);
+    sample_points_clear(&points);
+    return FIRN_OK;
+}
+
+static void estimate_materials(const census *c)
+{
+    const firn_scene *scene = c->scene;
+    for (size_t m = 0; m < scene->material_count; m++) {
+        const scene_material *material = &scene->materials[m];
+        bool used = false;
+        for (size_t i = 0; i < scene->snow_count; i++)
+            used |= scene->snow[i].material == m;
+        if (!used)
+            continue;
+        warn_unusual(c->estimate, &material_table, material, material->mark.where, "material",
+                     material->name);
+        double mu0, lambda0;
+        scene_lame(material, &mu0, &lambda0);
+        double wave = sqrt((lambda0 + 2 * mu0) / material->density);
+        c->estimate->wave_speed = fmax(c->estimate->wave_speed, wave);
+    }
+}
+
+static void estimate_time(const census *c, const backend_ops *ops)
+{
+    const firn_scene *scene = c->scene;
+    const firn_settings *s = &scene->settings;
+    firn_estimate *e = c->estimate;
+    double fastest = 0;
+    for (size_t i = 0; i < scene->snow_count; i++)
+        fastest = fmax(fastest, speed(scene->snow[i].velocity));
+    e->stable_dt = time_step_stable(s->cell_size, e->wave_speed, fastest, s->cfl, s->travel);
+    if (s->time_step > e->stable_dt)
+        warn(e, "%s: simulation.time_step is %g s, above the stable %g s; lower it or write auto",
+             scene->simulation_mark.where, s->time_step, e->stable_dt);
+    double dt = s->time_step > 0 ? s->time_step : e->stable_dt;
+    e->steps = s->frames * ceil(1 / (s->fps * dt));
+    double ns = other_ns_per_particle_step;
+    for (size_t i = 0; i < sizeof costs / sizeof *costs; i++)
+        if (strcmp(costs[i].backend, ops->name) == 0)
+            ns = costs[i].ns_per_particle_step[s->dimensions - 2];
+    e->seconds = (double)e->particles * e->steps * ns * 1e-9;
+}
+
+/* Objects that were not sampled count like one compact block of cells. */
+static void estimate_space(census *c, const backend_ops *ops)
+{
+    const firn_settings *s = &c->scene->settings;
+    firn_estimate *e = c->estimate;
+    int d = s->dimensions, reach = s->kernel == FIRN_CUBIC ? 3 : 2;
+    double side = pow(c->uncounted_cells, 1.0 / d);
+    bool uncounted = c->uncounted_cells > 0;
+    cell_set_grow(&c->bases, d, 0, reach);
+    e->occupied_cells = c->cells.count + (size_t)c->uncounted_cells;
+    e->active_nodes = c->bases.count + (size_t)(uncounted ? pow(side + reach, d) : 0);
+    e->particles_per_cell = (double)e->particles / (double)e->occupied_cells;
+    double blocks = uncounted ? pow((side + reach) / BLOCK_WIDTH + 1, d) : 0;
+    e->memory_bytes =
+        ops->memory(s, e->particles, cell_set_blocks(&c->bases, d, BLOCK_WIDTH) + (size_t)blocks);
+}
+
+firn_status firn_scene_estimate(const firn_scene *scene, const firn_sim_options *options,
+                                firn_estimate *estimate)
+{
+    *estimate = (firn_estimate){0};
+    const backend_ops *ops =
+        backend_find(options ? options->backend : NULL, scene->settings.dimensions);
+    if (!ops)
+        return FIRN_USAGE;
+    if (scene->snow_count == 0)
+        return fail(FIRN_BAD_SCENE, "%s: no snow: add an entry under `snow:`", scene->path);
+    census c = {.scene = scene, .estimate = estimate};
+    firn_status status = FIRN_OK;
+    for (size_t i = 0; i < scene->snow_count && status == FIRN_OK; i++)
+        status = count_object(&c, i);
+    if (status == FIRN_OK) {
+        estimate_materials(&c);
+        warn_still(&c);
+        estimate_time(&c, ops);
+        estimate_space(&c, ops);
+    } else {
+        firn_estimate_clear(estimate);
+    }
+    cell_set_clear(&c.cells);
+    cell_set_clear(&c.bases);
+    return status;
+}
+
+void firn_estimate_clear(firn_estimate *estimate)
+{
+    for (size_t i = 0; i < estimate->warning_count; i++)
+        free(estimate->warnings[i]);
+    free(estimate->warnings);
+    *estimate = (firn_estimate){0};
+}

@@ -1,0 +1,67 @@
+/* A scene after parsing: what the rest of the library reads. */
+#ifndef FIRN_SCENE_MODEL_H
+#define FIRN_SCENE_MODEL_H
+
+#include "collider/collider.h"
+#include "firn/scene.h"
+#include "shape/sample.h"
+
+/* Where in the input something was said, for messages: "snow.yaml:12:5". Owned text. */
+typedef struct scene_mark {
+    char *where;
+} scene_mark;
+
+typedef struct scene_material {
+    char *name;
+    double young_modulus; /* Pa */
+    double poisson_ratio;
+    double density;              /* kg/m^3 */
+    double hardening;            /* xi */
+    double critical_compression; /* theta_c */
+    double critical_stretch;     /* theta_s */
+    scene_mark mark;
+} scene_material;
+
+typedef struct scene_snow {
+    char *name;
+    shape *shape;
+    size_t material; /* index */
+    sample_method method;
+    double particles_per_cell;
+    uint64_t seed;
+    double velocity[3];
+    scene_mark mark;
+} scene_snow;
+
+typedef struct scene_collider {
+    char *name;
+    collider body; /* its shape is owned here */
+    scene_mark mark;
+} scene_collider;
+
+struct firn_scene {
+    char *name;
+    char *path; /* or the name given to firn_scene_parse */
+    firn_settings settings;
+    scene_mark simulation_mark;
+    size_t material_count;
+    scene_material *materials;
+    size_t snow_count;
+    scene_snow *snow;
+    size_t collider_count;
+    scene_collider *colliders;
+    uint64_t fingerprint;
+};
+
+/* A deep copy, owned by the caller. */
+firn_scene *scene_copy(const firn_scene *scene);
+
+/* The snow preset: what particles given as bare arrays are made of. */
+scene_material scene_default_material(void);
+
+/* The points of snow object `index`; a failure names the object and where the scene asks for it. */
+firn_status scene_sample(const firn_scene *scene, size_t index, sample_points *points);
+
+void scene_lame(const scene_material *m, double *mu0, double *lambda0);
+
+#endif

@@ -1,0 +1,377 @@
+#include "scene/options.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define ROWS(rows) .options = rows, .count = sizeof rows / sizeof *rows
+#define WORDS(...) ((const char *const[]){__VA_ARGS__, NULL})
+#define LENGTH_LIMIT 1e6 /* m: coordinates beyond it leave no digits for cells */
+#define COORDINATE .low = -LENGTH_LIMIT, .high = LENGTH_LIMIT, .unit = "m"
+#define POSITIVE_LENGTH .low = 0, .open_low = true, .high = LENGTH_LIMIT, .unit = "m"
+
+/* ---- simulation ------------------------------------------------------------------------------ */
+
+#define AT(member) .offset = offsetof(firn_settings, member), .physics = true
+
+static const option transfer_rows[] = {
+    {"type", OPTION_CHOICE, AT(transfer), .fallback = "flip", .choices = WORDS("flip", "apic"),
+     .help =
+         "How velocity travels between particles and grid. `flip`: the paper's blend of FLIP and "
+         "PIC. `apic`: affine, keeps rotation without noise."},
+    {"blend", OPTION_REAL, AT(blend), .fallback = "0.95", .low = 0, .high = 1,
+     .help = "Part of FLIP in the `flip` transfer; 0 is pure PIC (sluggish), 1 pure FLIP (noisy). "
+             "Without effect on `apic`."},
+};
+const option_table transfer_table = {
+    .title = "transfer",
+    ROWS(transfer_rows),
+    .shorthand = "type",
+    .help = "Particles to grid and back (steps 1 and 8 of the method)."};
+
+static const option integrator_rows[] = {
+    {"type", OPTION_CHOICE, AT(integrator), .fallback = "explicit", .choices = WORDS("explicit"),
+     .help = "`explicit`: velocities follow from the forces at the start of the step."},
+};
+const option_table integrator_table = {.title = "integrator",
+                                       ROWS(integrator_rows),
+                                       .shorthand = "type",
+                                       .help = "How velocities are advanced (step 6)."};
+
+static const option simulation_rows[] = {
+    {"dimensions", OPTION_INTEGER, AT(dimensions), .fallback = "3", .low = 2, .high = 3,
+     .help = "2 simulates the slice z = 0 (plane strain), 3 the whole space."},
+    {"frames", OPTION_INTEGER, .offset = offsetof(firn_settings, frames), .fallback = "96",
+     .low = 0, .high = 1000000, .help = "Frames to simulate. Frame 0, the start, is extra."},
+    {"fps", OPTION_REAL, AT(fps), .fallback = "24", .low = 0, .open_low = true, .high = 1e6,
+     .unit = "1/s", .help = "Frames per second. Steps land exactly on frame times."},
+    {"cell_size", OPTION_REAL, AT(cell_size), .required = true, .low = 0, .open_low = true,
+     .high = 1000, .unit = "m",
+     .help = "Edge of a grid cell. Detail is about two cells wide; half the size costs about 16 "
+             "times as much in 3D."},
+    {"gravity", OPTION_VECTOR, AT(gravity), .fallback = "[0, -9.81, 0]", .low = -1e4, .high = 1e4,
+     .unit = "m/s^2", .help = "Acceleration of everything; y is up."},
+    {"kernel", OPTION_CHOICE, AT(kernel), .fallback = "cubic",
+     .choices = WORDS("cubic", "quadratic"),
+     .help = "Weights between particles and nodes. `cubic` is the paper's; `quadratic` reaches "
+             "fewer nodes, so it is faster and less smooth."},
+    {"transfer", OPTION_GROUP, .physics = true, .table = &transfer_table,
+     .help = "Particles to grid and back."},
+    {"integrator", OPTION_GROUP, .physics = true, .table = &integrator_table,
+     .help = "How velocities are advanced."},
+    {"time_step", OPTION_REAL, AT(time_step), .fallback = "auto", .word = "auto", .low = 0,
+     .open_low = true, .high = 1, .unit = "s",
+     .help = "`auto` takes the largest step that `cfl` and `travel` allow; a number fixes it."},
+    {"cfl", OPTION_REAL, AT(cfl), .fallback = "0.4", .low = 0, .open_low = true, .high = 1,
+     .help = "Automatic step: the part of a cell that an elastic wave may cross in a step."},
+    {"travel", OPTION_REAL, AT(travel), .fallback = "0.4", .low = 0, .open_low = true, .high = 1,
+     .help = "Automatic step: the part of a cell that a particle may cross in a step."},
+    {"rest_volume", OPTION_CHOICE, AT(rest_volume), .fallback = "grid",
+     .choices = WORDS("grid", "sampled"),
+     .help = "Volume of a particle at rest. `grid`: from the density that the grid sees at the "
+             "first step (the paper's step 2). `sampled`: the object's volume, shared out evenly."},
+};
+const option_table simulation_table = {
+    .title = "simulation", ROWS(simulation_rows), .help = "Time, grid and method."};
+#undef AT
+
+#define AT(member) .offset = offsetof(firn_settings, member)
+static const option output_rows[] = {
+    {"formats", OPTION_CHOICES, AT(formats), .fallback = "[vtkhdf]",
+     .choices = WORDS("vtkhdf", "ply"),
+     .help = "Files to write for a frame. `vtkhdf` (.hdf) is for ParaView and "
+             "`firn render`; `ply` (binary) is read by most programs."},
+    {"every", OPTION_INTEGER, AT(every), .fallback = "1", .low = 1, .high = 1000000,
+     .help = "Write every n-th frame."},
+};
+const option_table output_table = {
+    .title = "output", ROWS(output_rows), .help = "What is written. Without effect on the snow."};
+#undef AT
+
+/* ---- materials ------------------------------------------------------------------------------- */
+
+#define AT(member) .offset = offsetof(scene_material, member), .physics = true
+static const option material_rows[] = {
+    {"preset", OPTION_PRESET, .choices = preset_names,
+     .help = "Where the values that are not given come from. Default: the preset with the "
+             "material's own name if there is one, else `snow`."},
+    {"young_modulus", OPTION_REAL, AT(young_modulus), .low = 0, .open_low = true, .high = 1e12,
+     .usual = {1.4e3, 1e6}, .unit = "Pa",
+     .caution = "softer snow cannot carry itself, stiffer snow needs very small steps",
+     .help = "Stiffness. Larger is icier, smaller muddier; the time step shrinks with its root."},
+    {"poisson_ratio", OPTION_REAL, AT(poisson_ratio), .low = 0, .high = 0.49, .usual = {0.2, 0.35},
+     .caution = "snow squeezes; near 0.5 it acts like water and needs very small steps",
+     .help = "How much it widens sideways when pressed."},
+    {"density", OPTION_REAL, AT(density), .low = 0, .open_low = true, .high = 1e5,
+     .usual = {50, 500}, .unit = "kg/m^3",
+     .caution = "snow weighs 50 (fresh) to 500 (old, wet); ice weighs 917",
+     .help = "Mass per volume at rest."},
+    {"hardening", OPTION_REAL, AT(hardening), .low = 0, .high = 100, .usual = {5, 15},
+     .caution = "less never packs, more makes packed snow so stiff that steps get very small",
+     .help = "How fast it stiffens when packed and weakens when torn (the paper's xi). Larger is "
+             "brittle, smaller ductile."},
+    {"critical_compression", OPTION_REAL, AT(critical_compression), .low = 0, .high = 0.9,
+     .usual = {1.9e-2, 5e-2}, .caution = "less turns to dust at a touch, more acts like rubber",
+     .help = "Compression at which it starts to break (theta_c). Larger is chunky and wet, smaller "
+             "powdery and dry."},
+    {"critical_stretch", OPTION_REAL, AT(critical_stretch), .low = 0, .high = 0.9,
+     .usual = {5e-3, 1e-2}, .caution = "less turns to dust at a touch, more acts like rubber",
+     .help = "Stretch at which it starts to break (theta_s); likewise."},
+};
+#undef AT
+const option_table material_table = {.title = "materials",
+                                     ROWS(material_rows),
+                                     .shorthand = "preset",
+                                     .size = sizeof(scene_material),
+                                     .name_offset = offsetof(scene_material, name),
+                                     .mark_offset = offsetof(scene_material, mark),
+                                     .help = "Kinds of snow, by name: a preset with some values "
+                                             "changed. Presets need no entry here."};
+
+/* ---- snow ------------------------------------------------------------------------------------ */
+
+#define AT(member) .offset = offsetof(scene_snow, member), .physics = true
+
+static const option sampling_rows[] = {
+    {"particles_per_cell", OPTION_REAL, AT(particles_per_cell), .fallback = "8", .low = 0,
+     .open_low = true, .high = 1000, .usual = {4, 20},
+     .caution = "fewer fall apart by themselves (numerical fracture), more only cost time",
+     .help =
+         "Mean number of particles in a full cell. Below about 4 the snow falls apart by itself "
+         "(numerical fracture)."},
+    {"method", OPTION_CHOICE, AT(method), .fallback = "poisson",
+     .choices = WORDS("poisson", "random", "lattice"),
+     .help = "`poisson`: irregular but even. `random`: clumpy. `lattice`: rows."},
+    {"seed", OPTION_SEED, AT(seed), .fallback = "1", .low = 0, .high = 9007199254740992.0,
+     .help = "Another seed, another arrangement."},
+};
+const option_table sampling_table = {
+    .title = "sampling", ROWS(sampling_rows), .help = "How a shape is filled with particles."};
+
+static const option snow_rows[] = {
+    {"name", OPTION_TEXT, .offset = offsetof(scene_snow, name),
+     .help = "For messages, `--set` and output; no two alike. Default: snow1, snow2, ..."},
+    {"shape", OPTION_SHAPE, AT(shape), .required = true, .table = &shape_table,
+     .help = "What is filled with snow; must have an end on every side."},
+    {"material", OPTION_MATERIAL, AT(material), .fallback = "snow", .table = &material_table,
+     .help = "The name of an entry of materials or of a preset."},
+    {"sampling", OPTION_GROUP, .physics = true, .table = &sampling_table,
+     .help = "How the shape is filled."},
+    {"velocity", OPTION_VECTOR, AT(velocity), .fallback = "[0, 0, 0]", .low = -1e5, .high = 1e5,
+     .unit = "m/s", .help = "At the start."},
+};
+#undef AT
+
+static firn_status check_snow(firn_scene *scene, const yaml_node *node, void *entry)
+{
+    const scene_snow *snow = entry;
+    double low[3], high[3];
+    if (shape_bounds(snow->shape, scene->settings.dimensions, low, high))
+        return FIRN_OK;
+    return fail_at(yaml_find(node, "shape")->at,
+                   "the shape of snow '%s' has no end; intersect the plane with a box", snow->name);
+}
+
+const option_table snow_table = {.title = "snow",
+                                 ROWS(snow_rows),
+                                 .size = sizeof(scene_snow),
+                                 .name_offset = offsetof(scene_snow, name),
+                                 .mark_offset = offsetof(scene_snow, mark),
+                                 .prefix = "snow",
+                                 .check = check_snow,
+                                 .help = "A list: the snow at the start."};
+
+/* ---- colliders ------------------------------------------------------------------------------- */
+
+#define AT(member) .offset = offsetof(scene_collider, body.member), .physics = true
+static const option collider_rows[] = {
+    {"name", OPTION_TEXT, .offset = offsetof(scene_collider, name),
+     .help = "For messages and `--set`; no two alike. Default: collider1, collider2, ..."},
+    {"shape", OPTION_SHAPE, AT(shape), .required = true, .table = &shape_table,
+     .help = "The body at time 0; a plane is allowed."},
+    {"friction", OPTION_REAL, AT(friction), .fallback = "0", .low = 0, .high = 1e6,
+     .help = "Coulomb coefficient: 0 is slippery, 0.3 to 0.5 ground, above 1 very rough."},
+    {"sticky", OPTION_BOOLEAN, AT(sticky), .fallback = "false",
+     .help = "Snow that touches it stays on it. Not together with `friction`."},
+    {"velocity", OPTION_VECTOR, AT(velocity), .fallback = "[0, 0, 0]", .low = -1e5, .high = 1e5,
+     .unit = "m/s", .help = "Constant; the body moves and pushes."},
+};
+#undef AT
+
+static firn_status check_collider(firn_scene *scene, const yaml_node *node, void *entry)
+{
+    (void)scene;
+    const scene_collider *c = entry;
+    const yaml_node *friction = yaml_find(node, "friction");
+    if (!c->body.sticky || !friction)
+        return FIRN_OK;
+    return fail_at(friction->key_at,
+                   "collider '%s' is sticky, so friction has no meaning; remove one of the two",
+                   c->name);
+}
+
+const option_table collider_table = {.title = "colliders",
+                                     ROWS(collider_rows),
+                                     .size = sizeof(scene_collider),
+                                     .name_offset = offsetof(scene_collider, name),
+                                     .mark_offset = offsetof(scene_collider, mark),
+                                     .prefix = "collider",
+                                     .check = check_collider,
+                                     .help = "A list: bodies that snow cannot enter."};
+
+/* ---- shape ----------------------------------------------------------------------------------- */
+
+#define AT(member) .offset = offsetof(shape_values, member)
+
+static const option sphere_rows[] = {
+    {"center", OPTION_POINT, AT(center), .required = true, COORDINATE, .help = "Middle."},
+    {"radius", OPTION_REAL, AT(radius), .required = true, POSITIVE_LENGTH, .help = "Radius."},
+};
+static const option box_rows[] = {
+    {"center", OPTION_POINT, AT(center), .required = true, COORDINATE, .help = "Middle."},
+    {"size", OPTION_SIZE, AT(size), .required = true, POSITIVE_LENGTH,
+     .help = "Full lengths of the edges. In 2D the third may be left out."},
+};
+static const option segment_rows[] = {
+    {"from", OPTION_POINT, AT(from), .required = true, COORDINATE, .help = "Start of the axis."},
+    {"to", OPTION_POINT, AT(to), .required = true, COORDINATE, .help = "End of the axis."},
+    {"radius", OPTION_REAL, AT(radius), .required = true, POSITIVE_LENGTH, .help = "Radius."},
+};
+static const option plane_rows[] = {
+    {"point", OPTION_POINT, AT(point), .required = true, COORDINATE, .help = "Any of its points."},
+    {"normal", OPTION_DIRECTION, AT(normal), .required = true, .low = -LENGTH_LIMIT,
+     .high = LENGTH_LIMIT, .help = "Points out of the body; any length but zero."},
+};
+static const option rotate_rows[] = {
+    {"axis", OPTION_POINT, AT(axis), .low = -LENGTH_LIMIT, .high = LENGTH_LIMIT,
+     .help = "Direction to turn about; any length but zero. Required in 3D; in 2D it is z."},
+    {"angle", OPTION_REAL, AT(angle), .required = true, .low = -36000, .high = 36000,
+     .unit = "degrees", .help = "Counterclockwise when the axis points at you."},
+    {"about", OPTION_POINT, AT(about), COORDINATE,
+     .help =
+         "A point that stays in place. Default: the shape's own middle (of `center`; halfway "
+         "`from` and `to`; `point` of a plane; the middle of the first part of a combination)."},
+};
+
+static const option_table sphere_table = {.title = "sphere", ROWS(sphere_rows), .help = "A ball."};
+static const option_table box_table = {.title = "box", ROWS(box_rows), .help = "A block."};
+static const option_table capsule_table = {.title = "capsule",
+                                           ROWS(segment_rows),
+                                           .help = "A rod with round ends beyond `from` and `to`."};
+static const option_table cylinder_table = {
+    .title = "cylinder", ROWS(segment_rows), .help = "A rod with flat ends at `from` and `to`."};
+static const option_table plane_table = {.title = "plane",
+                                         ROWS(plane_rows),
+                                         .help = "Everything below a plane. For colliders, and for "
+                                                 "cutting other shapes."};
+const option_table rotate_table = {.title = "rotate",
+                                   ROWS(rotate_rows),
+                                   .shorthand = "angle",
+                                   .help = "A turn, made before `translate`."};
+
+static const option shape_rows[] = {
+    {"sphere", OPTION_GROUP, .table = &sphere_table},
+    {"box", OPTION_GROUP, .table = &box_table},
+    {"capsule", OPTION_GROUP, .table = &capsule_table},
+    {"cylinder", OPTION_GROUP, .table = &cylinder_table},
+    {"plane", OPTION_GROUP, .table = &plane_table},
+    {"union", OPTION_SHAPES, .table = &shape_table, .help = "All of the listed shapes."},
+    {"intersect", OPTION_SHAPES, .table = &shape_table, .help = "Where all of them overlap."},
+    {"subtract", OPTION_SHAPES, .table = &shape_table, .help = "The first without the others."},
+    {"rotate", OPTION_GROUP, .table = &rotate_table},
+    {"translate", OPTION_POINT, AT(translate), .fallback = "[0, 0, 0]", COORDINATE,
+     .help = "A shift, made after `rotate`."},
+};
+#undef AT
+const option_table shape_table = {.title = "shape",
+                                  ROWS(shape_rows),
+                                  .help = "A mapping with exactly one of the kinds below, and "
+                                          "optionally `rotate` and `translate`. In 2D a shape is "
+                                          "its slice at z = 0."};
+
+/* ---- the whole ------------------------------------------------------------------------------- */
+
+static const option scene_rows[] = {
+    {"name", OPTION_TEXT, .offset = offsetof(firn_scene, name),
+     .help = "Title of the scene. Default: the name of the file."},
+    {"simulation", OPTION_GROUP, .offset = offsetof(firn_scene, settings), .required = true,
+     .physics = true, .table = &simulation_table},
+    {"materials", OPTION_NAMED, .offset = offsetof(firn_scene, materials),
+     .count_offset = offsetof(firn_scene, material_count), .table = &material_table},
+    {"snow", OPTION_LIST, .offset = offsetof(firn_scene, snow),
+     .count_offset = offsetof(firn_scene, snow_count), .physics = true, .table = &snow_table,
+     .help = "The snow at the start. Left out only when a program brings its own particles."},
+    {"colliders", OPTION_LIST, .offset = offsetof(firn_scene, colliders),
+     .count_offset = offsetof(firn_scene, collider_count), .physics = true,
+     .table = &collider_table},
+    {"output", OPTION_GROUP, .offset = offsetof(firn_scene, settings), .table = &output_table},
+};
+const option_table scene_table = {.title = "scene", ROWS(scene_rows), .help = "The whole file."};
+
+/* ---- looking at rows ------------------------------------------------------------------------- */
+
+const option *option_find(const option_table *table, const char *name)
+{
+    for (size_t i = 0; i < table->count; i++)
+        if (strcmp(table->options[i].name, name) == 0)
+            return &table->options[i];
+    return NULL;
+}
+
+size_t choice_count(const option *o)
+{
+    size_t count = 0;
+    while (o->choices && o->choices[count])
+        count++;
+    return count;
+}
+
+char *option_range(const option *o)
+{
+    return text_format("%s %.12g and at most %.12g%s%s", o->open_low ? "above" : "at least", o->low,
+                       o->high, o->unit ? " " : "", o->unit ? o->unit : "");
+}
+
+const char **option_names(const option_table *table)
+{
+    const char **names = allocate(table->count, sizeof *names);
+    for (size_t i = 0; i < table->count; i++)
+        names[i] = table->options[i].name;
+    return names;
+}
+
+static bool is_listed(const option_table *const *tables, size_t count, const option_table *table)
+{
+    for (size_t i = 0; i < count; i++)
+        if (tables[i] == table)
+            return true;
+    return false;
+}
+
+static size_t add_tables(const option_table **tables, size_t count, const option_table *table)
+{
+    if (is_listed(tables, count, table))
+        return count;
+    assert(count < MOST_TABLES);
+    tables[count++] = table;
+    for (size_t i = 0; i < table->count; i++)
+        if (table->options[i].table && table->options[i].table != &shape_table)
+            count = add_tables(tables, count, table->options[i].table);
+    return count;
+}
+
+/* Shapes last: they are a language of their own, used by two others. */
+size_t option_tables(const option_table *tables[MOST_TABLES])
+{
+    return add_tables(tables, add_tables(tables, 0, &scene_table), &shape_table);
+}
+
+bool is_shape_kind(const option *o)
+{
+    return o->type == OPTION_SHAPES || (o->type == OPTION_GROUP && o->table != &rotate_table);
+}
+
+const char *option_help(const option *o)
+{
+    return o->help ? o->help : o->table->help;
+}

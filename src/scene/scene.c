@@ -1,0 +1,224 @@
+/* Scenes from files and text; their life and what the public header lets one see of them. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "scene/options.h"
+
+enum { LARGEST_FILE = 16 << 20 };
+
+/* ---- life ------------------------------------------------------------------------------------ */
+
+void firn_scene_destroy(firn_scene **scene)
+{
+    firn_scene *s = *scene;
+    if (!s)
+        return;
+    for (size_t i = 0; i < s->material_count; i++) {
+        free(s->materials[i].name);
+        free(s->materials[i].mark.where);
+    }
+    for (size_t i = 0; i < s->snow_count; i++) {
+        free(s->snow[i].name);
+        free(s->snow[i].mark.where);
+        shape_destroy(&s->snow[i].shape);
+    }
+    for (size_t i = 0; i < s->collider_count; i++) {
+        free(s->colliders[i].name);
+        free(s->colliders[i].mark.where);
+        shape_destroy(&s->colliders[i].body.shape);
+    }
+    free(s->simulation_mark.where);
+    free(s->materials);
+    free(s->snow);
+    free(s->colliders);
+    free(s->name);
+    free(s->path);
+    free(s);
+    *scene = NULL;
+}
+
+static void *copy_array(const void *from, size_t count, size_t size)
+{
+    void *to = allocate(count, size);
+    if (count)
+        memcpy(to, from, count * size);
+    return to;
+}
+
+firn_scene *scene_copy(const firn_scene *scene)
+{
+    firn_scene *c = copy_array(scene, 1, sizeof *c);
+    c->name = text_copy(scene->name);
+    c->path = text_copy(scene->path);
+    c->simulation_mark.where = text_copy(scene->simulation_mark.where);
+    c->materials = copy_array(c->materials, c->material_count, sizeof *c->materials);
+    for (size_t i = 0; i < c->material_count; i++) {
+        c->materials[i].name = text_copy(c->materials[i].name);
+        c->materials[i].mark.where = text_copy(c->materials[i].mark.where);
+    }
+    c->snow = copy_array(c->snow, c->snow_count, sizeof *c->snow);
+    for (size_t i = 0; i < c->snow_count; i++) {
+        c->snow[i].name = text_copy(c->snow[i].name);
+        c->snow[i].mark.where = text_copy(c->snow[i].mark.where);
+        c->snow[i].shape = shape_copy(c->snow[i].shape);
+    }
+    c->colliders = copy_array(c->colliders, c->collider_count, sizeof *c->colliders);
+    for (size_t i = 0; i < c->collider_count; i++) {
+        c->colliders[i].name = text_copy(c->colliders[i].name);
+        c->colliders[i].mark.where = text_copy(c->colliders[i].mark.where);
+        c->colliders[i].body.shape = shape_copy(c->colliders[i].body.shape);
+    }
+    return c;
+}
+
+/* ---- reading --------------------------------------------------------------------------------- */
+
+static char *file_stem(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    const char *base = slash ? slash + 1 : path;
+    const char *dot = strrchr(base, '.');
+    return text_format("%.*s", dot && dot > base ? (int)(dot - base) : (int)strlen(base), base);
+}
+
+static firn_status fill(firn_scene *scene, const source *text, const yaml_node *root)
+{
+    if (!root || yaml_is_null(root))
+        return fail_at((mark){text, 1, 1}, "the scene is empty");
+    firn_status status = read_table(scene, &scene_table, root, scene);
+    if (status != FIRN_OK)
+        return status;
+    if (scene->settings.transfer == FIRN_APIC)
+        scene->settings.blend = 0; /* its velocities are PIC's: one physics, one fingerprint */
+    scene->simulation_mark.where = mark_where(yaml_find(root, "simulation")->key_at);
+    scene->fingerprint = scene_fingerprint(scene);
+    return FIRN_OK;
+}
+
+static firn_status apply_sets(source *places, const char *const *sets, size_t set_count,
+                              yaml_node *root)
+{
+    firn_status status = FIRN_OK;
+    for (size_t i = 0; i < set_count && status == FIRN_OK; i++) {
+        const char *equals = strchr(sets[i], '=');
+        if (!equals) {
+            char *shown = printable(sets[i]);
+            status = fail(FIRN_USAGE, "--set %s: write key.path=value", shown);
+            free(shown);
+            break;
+        }
+        char *path = text_format("%.*s", (int)(equals - sets[i]), sets[i]);
+        places[i] = (source){text_format("--set %s", sets[i]), equals + 1, true};
+        status = override_apply(&places[i], path, root);
+        free(path);
+    }
+    return status;
+}
+
+firn_status firn_scene_parse(const char *text, const char *name, const char *const *sets,
+                             size_t set_count, firn_scene **scene)
+{
+    *scene = NULL;
+    source file = {.name = name ? name : "scene", .text = text};
+    source *places = allocate(set_count, sizeof *places);
+    firn_scene *s = allocate(1, sizeof *s);
+    s->path = text_copy(file.name);
+    s->name = file_stem(file.name);
+    yaml_node *root;
+    firn_status status = yaml_parse(&file, &root);
+    if (status == FIRN_OK && root && root->kind == YAML_MAPPING)
+        status = apply_sets(places, sets, set_count, root);
+    if (status == FIRN_OK)
+        status = fill(s, &file, root);
+    yaml_destroy(&root);
+    for (size_t i = 0; i < set_count; i++)
+        free((char *)places[i].name);
+    free(places);
+    if (status != FIRN_OK)
+        firn_scene_destroy(&s);
+    *scene = s;
+    return status;
+}
+
+/* The whole file with a 0 after it; owned by the caller. */
+static firn_status read_file(const char *path, char **text)
+{
+    *text = NULL;
+    FILE *file = fopen(path, "rb");
+    if (!file)
+        return fail(FIRN_NO_INPUT, "%s: %s", path, strerror(errno));
+    *text = allocate(LARGEST_FILE + 2, 1);
+    size_t length = fread(*text, 1, LARGEST_FILE + 1, file);
+    firn_status status = FIRN_OK;
+    if (ferror(file))
+        status = fail(FIRN_NO_INPUT, "%s: %s", path, strerror(errno));
+    else if (length > LARGEST_FILE)
+        status =
+            fail(FIRN_BAD_SCENE, "%s: larger than %d bytes; this is no scene", path, LARGEST_FILE);
+    else if (memchr(*text, 0, length))
+        status = fail(FIRN_BAD_SCENE, "%s: byte 0x00 at offset %zu: this is not a text file", path,
+                      strlen(*text));
+    fclose(file);
+    if (status != FIRN_OK) {
+        free(*text);
+        *text = NULL;
+    }
+    return status;
+}
+
+firn_status firn_scene_load(const char *path, const char *const *sets, size_t set_count,
+                            firn_scene **scene)
+{
+    *scene = NULL;
+    char *text;
+    firn_status status = read_file(path, &text);
+    if (status != FIRN_OK)
+        return status;
+    status = firn_scene_parse(text, path, sets, set_count, scene);
+    free(text);
+    return status;
+}
+
+/* ---- looking --------------------------------------------------------------------------------- */
+
+const char *firn_scene_name(const firn_scene *scene)
+{
+    return scene->name;
+}
+
+const firn_settings *firn_scene_settings(const firn_scene *scene)
+{
+    return &scene->settings;
+}
+
+uint64_t firn_scene_fingerprint(const firn_scene *scene)
+{
+    return scene->fingerprint;
+}
+
+size_t firn_scene_object_count(const firn_scene *scene)
+{
+    return scene->snow_count;
+}
+
+const char *firn_scene_object_name(const firn_scene *scene, size_t index)
+{
+    return scene->snow[index].name;
+}
+
+size_t firn_scene_collider_count(const firn_scene *scene)
+{
+    return scene->collider_count;
+}
+
+const char *firn_scene_collider_name(const firn_scene *scene, size_t index)
+{
+    return scene->colliders[index].name;
+}
+
+double firn_scene_collider_distance(const firn_scene *scene, size_t index, double time,
+                                    const double x[3])
+{
+    return collider_distance(&scene->colliders[index].body, time, x, NULL, NULL);
+}

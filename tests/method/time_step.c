@@ -1,0 +1,81 @@
+/* Step lengths: bounds, and landing on frame times without slivers. */
+#include "method/time_step.h"
+#include "numbers.h"
+
+static void test_bounds(void **state)
+{
+    (void)state;
+    assert_near(time_step_stable(0.01, 20, 1, 0.4, 0.5), 0.4 * 0.01 / 20, 1e-18, 1);
+    assert_near(time_step_stable(0.01, 20, 100, 0.4, 0.5), 0.5 * 0.01 / 100, 1e-18, 1);
+    assert_near(time_step_stable(0.01, 20, 0, 0.4, 0.5), 0.4 * 0.01 / 20, 1e-18, 1);
+    assert_true(isinf(time_step_stable(0.01, 0, 0, 0.4, 0.5)));
+    assert_true(isnan(time_step_stable(0.01, NAN, 1, 0.4, 0.5)));
+    assert_true(isnan(time_step_stable(0.01, 1, NAN, 0.4, 0.5)));
+    assert_true(time_step_stable(0.01, INFINITY, 1, 0.4, 0.5) == 0);
+}
+
+/* Steps from frame to frame: how many, none above stable, none much shorter than its fellows. */
+static void run_frames(double fps, double stable)
+{
+    double time = 0;
+    for (int frame = 1; frame <= 50; frame++) {
+        double frame_time = frame / fps, length = frame_time - time;
+        int steps = 0, needed = (int)ceil(length / stable - 1e-6);
+        for (; time != frame_time; steps++) {
+            double dt = time_step_to_land(time, frame_time, stable);
+            assert_true(dt <= stable * (1 + 1e-6));
+            assert_near(dt, length / needed, 1e-6, dt);
+            time = time_step_end(time, frame_time, dt);
+            assert_true(time <= frame_time);
+        }
+        assert_int_equal(steps, needed);
+    }
+}
+
+static void test_landing(void **state)
+{
+    (void)state;
+    for (int k = 0; k < 2000; k++)
+        run_frames(random_in(1, 120), pow(10, random_in(-4, 0)));
+    for (int n = 1; n < 300; n++) {
+        run_frames(24, 1.0 / 24 / n);
+        run_frames(30, 1.0 / 30 / n * (1 + 1e-15));
+        run_frames(25, 0.04 / n * (1 - 1e-15));
+    }
+}
+
+static void test_one_step_when_nothing_limits(void **state)
+{
+    (void)state;
+    assert_true(time_step_to_land(0.25, 0.5, INFINITY) == 0.25);
+    assert_true(time_step_to_land(0.25, 0.5, 10) == 0.25);
+    assert_true(isnan(time_step_to_land(0.25, 0.5, NAN)));
+}
+
+/* A step that shrinks on the way (the snow hardens) still lands. */
+static void test_landing_as_the_limit_changes(void **state)
+{
+    (void)state;
+    for (int k = 0; k < 1000; k++) {
+        double time = random_in(0, 10), frame_time = time + 1.0 / 24, stable = 1e-2;
+        int steps = 0;
+        for (; time != frame_time && steps < 10000; steps++) {
+            double dt = time_step_to_land(time, frame_time, stable);
+            assert_true(dt > 0);
+            time = time_step_end(time, frame_time, dt);
+            stable = fmax(1e-4, stable * random_in(0.7, 1.1));
+        }
+        assert_true(steps < 10000);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_bounds),
+        cmocka_unit_test(test_landing),
+        cmocka_unit_test(test_one_step_when_nothing_limits),
+        cmocka_unit_test(test_landing_as_the_limit_changes),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,160 @@
+/* Bodies and the snow that meets them (METHOD section 5). */
+#include "shape/cmocka_all.h"
+
+#include "shape/make_shape.h"
+
+#include "collider/collider.h"
+
+static void check_velocity(const double v[3], double x, double y, double z)
+{
+    const double expected[3] = {x, y, z};
+    for (int i = 0; i < 3; i++)
+        if (!(fabs(v[i] - expected[i]) <= 1e-12))
+            fail_msg("velocity (%g %g %g) is not (%g %g %g)", v[0], v[1], v[2], x, y, z);
+}
+
+/* Snow of velocity v at x and time 0 meets one body, which is then destroyed. */
+static bool meet(collider c, const double x[3], double v[3])
+{
+    collider_set set = {.dimensions = 3, .count = 1, .items = &c};
+    bool touched = collide_velocity(&set, 0, x, v);
+    shape_destroy(&c.shape);
+    return touched;
+}
+
+static void moving_bodies_carry_their_distance(void **state)
+{
+    (void)state;
+    collider c = {.shape = sphere(1), .velocity = {2, -1, 0.5}};
+    double gradient[3], velocity[3];
+    const double x[3] = {8, -3, 1.5};
+    assert_true(fabs(collider_distance(&c, 3, x, gradient, velocity) - 1) < 1e-15);
+    check_velocity(gradient, 1, 0, 0);
+    check_velocity(velocity, 2, -1, 0.5);
+    assert_true(collider_distance(&c, 0, x, NULL, NULL) > 7);
+    shape_destroy(&c.shape);
+}
+
+static void the_surface_is_inside(void **state)
+{
+    (void)state;
+    const collider ground = {.shape = NULL, .friction = 0};
+    collider c = ground;
+    double v[3] = {1, -2, 0};
+    c.shape = halfspace();
+    assert_true(meet(c, (double[3]){5, 0, 5}, v));
+    check_velocity(v, 1, 0, 0);
+    c.shape = halfspace();
+    v[1] = -2;
+    assert_false(meet(c, (double[3]){5, 1e-12, 5}, v));
+    check_velocity(v, 1, -2, 0);
+}
+
+static void separating_snow_is_left_alone(void **state)
+{
+    (void)state;
+    double v[3] = {3, 0.5, -1};
+    assert_true(meet((collider){.shape = halfspace(), .friction = 9}, (double[3]){0, -1, 0}, v));
+    check_velocity(v, 3, 0.5, -1);
+}
+
+static void friction_has_a_cone(void **state)
+{
+    (void)state;
+    const double x[3] = {0, -0.1, 0};
+    double outside[3] = {3, -2, 4}; /* |v_t| = 5 > 0.5 * 2: slides, slowed by 1 */
+    meet((collider){.shape = halfspace(), .friction = 0.5}, x, outside);
+    check_velocity(outside, 3 * 0.8, 0, 4 * 0.8);
+    double within[3] = {0.6, -2, 0.7}; /* |v_t| = 0.92 < 1: holds */
+    meet((collider){.shape = halfspace(), .friction = 0.5}, x, within);
+    check_velocity(within, 0, 0, 0);
+    double edge[3] = {0.6, -2, 0.8}; /* |v_t| = 1 */
+    meet((collider){.shape = halfspace(), .friction = 0.5}, x, edge);
+    check_velocity(edge, 0, 0, 0);
+    double straight[3] = {0, -2, 0};
+    meet((collider){.shape = halfspace(), .friction = 0.5}, x, straight);
+    check_velocity(straight, 0, 0, 0);
+}
+
+static void moving_bodies_push_and_drag(void **state)
+{
+    (void)state;
+    /* A wall comes at 2 m/s; snow at rest is approaching in its frame. */
+    double v[3] = {0, 0, 0};
+    meet((collider){.shape = turned(halfspace(), 2, -M_PI / 2), .velocity = {2, 0, 0}},
+         (double[3]){-0.5, 0, 0}, v);
+    check_velocity(v, 2, 0, 0);
+    /* A belt under falling snow drags it along by the friction it can give. */
+    double falling[3] = {0, -1, 0};
+    meet((collider){.shape = halfspace(), .velocity = {5, 0, 0}, .friction = 0.3},
+         (double[3]){0, -0.5, 0}, falling);
+    check_velocity(falling, 0.3, 0, 0);
+}
+
+static void sticky_bodies_hold_whatever_touches_them(void **state)
+{
+    (void)state;
+    double v[3] = {3, 4, 5};
+    meet((collider){.shape = halfspace(), .velocity = {1, 0, 0}, .sticky = true},
+         (double[3]){0, -1, 0}, v);
+    check_velocity(v, 1, 0, 0);
+}
+
+static void bodies_act_in_order(void **state)
+{
+    (void)state;
+    collider items[2] = {{.shape = halfspace()}, {.shape = halfspace(), .sticky = true}};
+    items[1].velocity[0] = 7;
+    collider_set set = {.dimensions = 3, .count = 2, .items = items};
+    double v[3] = {1, -1, 0};
+    assert_true(collide_velocity(&set, 0, (double[3]){0, 0, 0}, v));
+    check_velocity(v, 7, 0, 0);
+
+    collider swapped[2] = {items[1], items[0]};
+    swapped[0].velocity[1] = -1; /* pulls down; the second then stops that */
+    set.items = swapped;
+    double w[3] = {1, -1, 0};
+    assert_true(collide_velocity(&set, 0, (double[3]){0, -1, 0}, w));
+    check_velocity(w, 7, 0, 0);
+    set.items = (collider[2]){swapped[1], swapped[0]};
+    double u[3] = {1, -1, 0};
+    assert_true(collide_velocity(&set, 0, (double[3]){0, -1, 0}, u));
+    check_velocity(u, 7, -1, 0);
+    shape_destroy(&items[0].shape);
+    shape_destroy(&items[1].shape);
+
+    collider_set none = {.dimensions = 3};
+    assert_false(collide_velocity(&none, 0, (double[3]){0, 0, 0}, u));
+}
+
+/* The slice of a body that is not upright in z: its normal leans out of the plane, snow must not. */
+static void normals_lie_in_the_plane_in_2d(void **state)
+{
+    (void)state;
+    collider c = {.shape = moved(sphere(1), 0, 0, 0.8)};
+    collider_set set = {.dimensions = 2, .count = 1, .items = &c};
+    double v[3] = {-1, -1, 0};
+    assert_true(collide_velocity(&set, 0, (double[3]){0.5, 0, 0}, v));
+    check_velocity(v, 0, -1, 0);
+    shape_destroy(&c.shape);
+    c.shape = box(5, 5, 0.1); /* the nearest way out is across the plane: up instead */
+    double w[3] = {1, -1, 0};
+    assert_true(collide_velocity(&set, 0, (double[3]){0, 0, 0}, w));
+    check_velocity(w, 1, 0, 0);
+    shape_destroy(&c.shape);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(moving_bodies_carry_their_distance),
+        cmocka_unit_test(the_surface_is_inside),
+        cmocka_unit_test(separating_snow_is_left_alone),
+        cmocka_unit_test(friction_has_a_cone),
+        cmocka_unit_test(moving_bodies_push_and_drag),
+        cmocka_unit_test(sticky_bodies_hold_whatever_touches_them),
+        cmocka_unit_test(bodies_act_in_order),
+        cmocka_unit_test(normals_lie_in_the_plane_in_2d),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

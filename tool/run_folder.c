@@ -1,0 +1,237 @@
+#include "run_folder.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "console.h"
+#include "firn/io.h"
+
+char *new_text(const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    char *text = NULL;
+    int length = vasprintf(&text, format, args);
+    va_end(args);
+    if (length < 0)
+        abort();
+    return text;
+}
+
+static int output_failed(const char *path)
+{
+    console_error("%s: %s", path, strerror(errno));
+    return FIRN_NO_OUTPUT;
+}
+
+/* ---- The folder itself ----------------------------------------------------------------------- */
+
+/* mkdir -p */
+static bool make_folders(const char *path)
+{
+    char *part = new_text("%s", path);
+    for (char *slash = strchr(part + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+        *slash = 0;
+        mkdir(part, 0777); /* the last one decides */
+        *slash = '/';
+    }
+    bool made = mkdir(part, 0777) == 0 || errno == EEXIST;
+    free(part);
+    return made;
+}
+
+static int prove_writable(const char *folder)
+{
+    char *probe = new_text("%s/.firn_XXXXXX", folder);
+    int fd = mkstemp(probe);
+    int code = 0;
+    if (fd < 0) {
+        code = output_failed(folder);
+    } else {
+        close(fd);
+        unlink(probe);
+    }
+    free(probe);
+    return code;
+}
+
+/* A run that was killed a moment ago may take a little while to be gone. */
+static bool lock_folder(int fd)
+{
+    const struct timespec tenth = {.tv_nsec = 100000000};
+    for (int attempt = 0; attempt < 20; attempt++) {
+        if (flock(fd, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK)
+            return true; /* file systems without locks are trusted */
+        nanosleep(&tenth, NULL);
+    }
+    return false;
+}
+
+static bool has_ending(const char *name, const char *ending)
+{
+    size_t length = strlen(name), size = strlen(ending);
+    return length >= size && !strcmp(name + length - size, ending);
+}
+
+/* Files under temporary names, which a killed run could not remove. */
+static void sweep(const char *folder)
+{
+    static const char *const starts[] = {"frame_", "checkpoint", "log.jsonl"};
+    DIR *listing = opendir(folder);
+    for (struct dirent *entry; listing && (entry = readdir(listing));)
+        for (size_t k = 0; k < sizeof starts / sizeof *starts; k++)
+            if (!strncmp(entry->d_name, starts[k], strlen(starts[k])) &&
+                has_ending(entry->d_name, ".tmp"))
+                unlinkat(dirfd(listing), entry->d_name, 0);
+    if (listing)
+        closedir(listing);
+}
+
+int folder_open(run_folder *f, const char *path)
+{
+    *f = (run_folder){
+        .path = new_text("%s", path),
+        .checkpoint = new_text("%s/checkpoint.h5", path),
+        .previous = new_text("%s/checkpoint_previous.h5", path),
+        .next = new_text("%s/checkpoint_next.h5", path),
+        .costs = new_text("%s/checkpoint.jsonl", path),
+        .lock = -1,
+    };
+    if (!make_folders(path))
+        return output_failed(path);
+    f->lock = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (f->lock < 0)
+        return output_failed(path);
+    if (!lock_folder(f->lock)) {
+        console_error("%s: another run is writing to this folder", path);
+        return FIRN_NO_OUTPUT;
+    }
+    sweep(path);
+    return prove_writable(path);
+}
+
+void folder_close(run_folder *f)
+{
+    if (!f->path)
+        return;
+    if (f->lock >= 0)
+        close(f->lock);
+    free(f->path);
+    free(f->checkpoint);
+    free(f->previous);
+    free(f->next);
+    free(f->costs);
+    *f = (run_folder){0};
+}
+
+int output_file_check(const char *path)
+{
+    struct stat status;
+    if (stat(path, &status) == 0 && S_ISDIR(status.st_mode)) {
+        errno = EISDIR;
+        return output_failed(path);
+    }
+    if (stat(path, &status) == 0 && !S_ISREG(status.st_mode))
+        return 0;
+    const char *slash = strrchr(path, '/');
+    char *folder = slash ? new_text("%.*s", (int)(slash - path + 1), path) : new_text(".");
+    int code = prove_writable(folder);
+    free(folder);
+    return code;
+}
+
+/* ---- Checkpoints ----------------------------------------------------------------------------- */
+
+int folder_save(const run_folder *f, firn_sim *sim)
+{
+    firn_status status = firn_sim_save(sim, f->next);
+    if (status != FIRN_OK)
+        return console_failure(status);
+    if (rename(f->checkpoint, f->previous) != 0 && errno != ENOENT)
+        return output_failed(f->previous);
+    if (rename(f->next, f->checkpoint) != 0)
+        return output_failed(f->checkpoint);
+    return 0;
+}
+
+static bool is_same_file(const char *a, const char *b)
+{
+    struct stat x, y;
+    return stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+}
+
+int folder_save_first(const run_folder *f, firn_sim *sim, const char *source)
+{
+    firn_status status = firn_sim_save(sim, f->next);
+    if (status != FIRN_OK)
+        return console_failure(status);
+    if (!(source && is_same_file(source, f->previous)))
+        unlink(f->previous);
+    if (rename(f->next, f->checkpoint) != 0)
+        return output_failed(f->checkpoint);
+    return 0;
+}
+
+/* ---- Frames ---------------------------------------------------------------------------------- */
+
+char *folder_frame_path(const char *folder, int frame, unsigned format)
+{
+    return new_text("%s/frame_%04d.%s", folder, frame, firn_format_extension(format));
+}
+
+bool frame_name_parse(const char *name, long *frame, unsigned *format)
+{
+    static const unsigned formats[] = {FIRN_FORMAT_VTKHDF, FIRN_FORMAT_PLY};
+    if (strncmp(name, "frame_", 6))
+        return false;
+    const char *digits = name + 6;
+    size_t length = strspn(digits, "0123456789");
+    if (length < 4 || length > 9 || digits[length] != '.')
+        return false;
+    *frame = strtol(digits, NULL, 10);
+    for (size_t k = 0; k < sizeof formats / sizeof *formats; k++) {
+        *format = formats[k];
+        if (!strcmp(digits + length + 1, firn_format_extension(formats[k])))
+            return true;
+    }
+    return false;
+}
+
+/* Count the frames later than `last` (or of it and not in `formats`), and remove them if asked. */
+static int visit_later_frames(const char *folder, long last, unsigned formats, bool remove)
+{
+    DIR *listing = opendir(folder);
+    int count = 0;
+    for (struct dirent *entry; listing && (entry = readdir(listing));) {
+        long frame;
+        unsigned format;
+        if (!frame_name_parse(entry->d_name, &frame, &format))
+            continue;
+        if (frame < last || (frame == last && (format & formats)))
+            continue;
+        if (!remove || unlinkat(dirfd(listing), entry->d_name, 0) == 0)
+            count++;
+    }
+    if (listing)
+        closedir(listing);
+    return count;
+}
+
+bool folder_has_frames(const char *folder)
+{
+    return visit_later_frames(folder, -1, 0, false) > 0;
+}
+
+int folder_remove_frames(const char *folder, long last, unsigned formats)
+{
+    return visit_later_frames(folder, last, formats, true);
+}
