@@ -15,8 +15,8 @@
 typedef struct backend backend; /* each backend defines its own */
 
 typedef struct backend_problem {
-    const firn_settings *settings;     /* borrowed for the life of the backend */
-    const collider_set *colliders;     /* likewise */
+    const firn_settings *settings; /* borrowed for the life of the backend */
+    const collider_set *colliders; /* likewise */
     int threads;
 } backend_problem;
 

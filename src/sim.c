@@ -53,9 +53,9 @@ const char *firn_features(void)
 
 const backend_ops *backend_find(const char *name, int dimensions)
 {
-    if (name && strcmp(name, "cpu") == 0)
+    if (!name || strcmp(name, "auto") == 0 || strcmp(name, "cpu") == 0)
         return &cpu_backend;
-    if (!name || strcmp(name, "auto") == 0 || strcmp(name, "ref") == 0)
+    if (strcmp(name, "ref") == 0)
         return dimensions == 3 ? &ref3_backend : &ref2_backend;
     fail(FIRN_USAGE, "unknown backend '%s': this build has auto, cpu and ref", name);
     return NULL;
@@ -67,12 +67,18 @@ static const struct {
     const char *name;
     int rank; /* 0 scalar, 1 vector, 2 matrix */
 } attributes[FIRN_ATTRIBUTES] = {
-    [FIRN_POSITION] = {"position", 1}, [FIRN_VELOCITY] = {"velocity", 1},
-    [FIRN_MASS] = {"mass", 0},         [FIRN_VOLUME] = {"volume", 0},
-    [FIRN_F_E] = {"F_E", 2},           [FIRN_J_P] = {"J_P", 0},
-    [FIRN_B] = {"B", 2},               [FIRN_MU0] = {"mu0", 0},
-    [FIRN_LAMBDA0] = {"lambda0", 0},   [FIRN_HARDENING] = {"hardening", 0},
-    [FIRN_THETA_C] = {"theta_c", 0},   [FIRN_THETA_S] = {"theta_s", 0},
+    [FIRN_POSITION] = {"position", 1},
+    [FIRN_VELOCITY] = {"velocity", 1},
+    [FIRN_MASS] = {"mass", 0},
+    [FIRN_VOLUME] = {"volume", 0},
+    [FIRN_F_E] = {"F_E", 2},
+    [FIRN_J_P] = {"J_P", 0},
+    [FIRN_B] = {"B", 2},
+    [FIRN_MU0] = {"mu0", 0},
+    [FIRN_LAMBDA0] = {"lambda0", 0},
+    [FIRN_HARDENING] = {"hardening", 0},
+    [FIRN_THETA_C] = {"theta_c", 0},
+    [FIRN_THETA_S] = {"theta_s", 0},
     [FIRN_DENSITY] = {"density", 0},
 };
 
@@ -194,7 +200,8 @@ static firn_status set_fresh(firn_sim *sim, size_t first, size_t count, const sc
     return status;
 }
 
-static firn_status set_object(firn_sim *sim, size_t object, size_t first, const sample_points *points)
+static firn_status set_object(firn_sim *sim, size_t object, size_t first,
+                              const sample_points *points)
 {
     const scene_snow *snow = &sim->scene->snow[object];
     const scene_material *material = &sim->scene->materials[snow->material];
@@ -203,8 +210,7 @@ static firn_status set_object(firn_sim *sim, size_t object, size_t first, const 
     double mass = material->density * volume;
     for (size_t r = 0; r < count; r++)
         sim->objects[first + r] = (uint32_t)object;
-    firn_status status =
-        sim->ops->set(sim->state, FIRN_POSITION, first, count, points->position);
+    firn_status status = sim->ops->set(sim->state, FIRN_POSITION, first, count, points->position);
     if (status == FIRN_OK)
         status = set_constant(sim, FIRN_VELOCITY, first, count, snow->velocity);
     if (status == FIRN_OK)
@@ -216,7 +222,8 @@ static firn_status set_object(firn_sim *sim, size_t object, size_t first, const 
     return status;
 }
 
-firn_status firn_sim_create(const firn_scene *scene, const firn_sim_options *options, firn_sim **sim)
+firn_status firn_sim_create(const firn_scene *scene, const firn_sim_options *options,
+                            firn_sim **sim)
 {
     *sim = NULL;
     if (scene->snow_count == 0)
@@ -251,10 +258,18 @@ firn_status firn_sim_create(const firn_scene *scene, const firn_sim_options *opt
 static const double *array_of(const firn_particles *p, firn_attribute attribute)
 {
     const double *const arrays[FIRN_STATE_ATTRIBUTES] = {
-        [FIRN_POSITION] = p->position, [FIRN_VELOCITY] = p->velocity, [FIRN_MASS] = p->mass,
-        [FIRN_VOLUME] = p->volume,     [FIRN_F_E] = p->F_E,           [FIRN_J_P] = p->J_P,
-        [FIRN_B] = p->B,               [FIRN_MU0] = p->mu0,           [FIRN_LAMBDA0] = p->lambda0,
-        [FIRN_HARDENING] = p->hardening, [FIRN_THETA_C] = p->theta_c, [FIRN_THETA_S] = p->theta_s,
+        [FIRN_POSITION] = p->position,
+        [FIRN_VELOCITY] = p->velocity,
+        [FIRN_MASS] = p->mass,
+        [FIRN_VOLUME] = p->volume,
+        [FIRN_F_E] = p->F_E,
+        [FIRN_J_P] = p->J_P,
+        [FIRN_B] = p->B,
+        [FIRN_MU0] = p->mu0,
+        [FIRN_LAMBDA0] = p->lambda0,
+        [FIRN_HARDENING] = p->hardening,
+        [FIRN_THETA_C] = p->theta_c,
+        [FIRN_THETA_S] = p->theta_s,
     };
     return arrays[attribute];
 }
@@ -434,13 +449,12 @@ static firn_status report_blowup(firn_sim *sim, const step_report *report, doubl
     sim->ops->limits(sim->state, &limits);
     const double *x = report->bad_position;
     bool automatic = sim->scene->settings.time_step == 0;
-    return fail(FIRN_BLOWUP,
-                "step %llu (time %g s, dt %g s): particle %llu at (%g, %g, %g): %s %g; %s",
-                (unsigned long long)sim->step, sim->time, dt,
-                (unsigned long long)sim->ids[report->bad_row], x[0], x[1], x[2], report->bad_what,
-                report->bad_value,
-                automatic ? "lower simulation.cfl and simulation.travel"
-                          : "lower simulation.time_step, or set it to auto");
+    return fail(
+        FIRN_BLOWUP, "step %llu (time %g s, dt %g s): particle %llu at (%g, %g, %g): %s %g; %s",
+        (unsigned long long)sim->step, sim->time, dt, (unsigned long long)sim->ids[report->bad_row],
+        x[0], x[1], x[2], report->bad_what, report->bad_value,
+        automatic ? "lower simulation.cfl and simulation.travel"
+                  : "lower simulation.time_step, or set it to auto");
 }
 
 firn_status firn_sim_step(firn_sim *sim)
@@ -466,9 +480,8 @@ firn_status firn_sim_step(firn_sim *sim)
     if (status != FIRN_OK)
         return status;
 
-    bool landed = dt >= frame_time - sim->time;
-    sim->time = landed ? frame_time : sim->time + dt;
-    sim->frame = landed ? next : sim->frame;
+    sim->time = time_step_end(sim->time, frame_time, dt);
+    sim->frame = sim->time == frame_time ? next : sim->frame;
     sim->step++;
     sim->active_nodes = report.active_nodes;
     firn_progress *progress = &sim->progress;

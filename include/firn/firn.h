@@ -35,13 +35,13 @@ extern "C" {
 /* The values are the program's exit codes. */
 typedef enum firn_status {
     FIRN_OK = 0,
-    FIRN_USAGE = 2,       /* a call that makes no sense: wrong option, unknown backend */
-    FIRN_BAD_SCENE = 65,  /* input that was read but is wrong */
-    FIRN_NO_INPUT = 66,   /* input that could not be read */
-    FIRN_BLOWUP = 70,     /* the simulation left the finite numbers */
-    FIRN_NO_MEMORY = 71,  /* memory or another resource of the system ran out */
-    FIRN_NO_OUTPUT = 74,  /* output that could not be written */
-    FIRN_STOPPED = 75,    /* stopped on request; can be resumed */
+    FIRN_USAGE = 2,      /* a call that makes no sense: wrong option, unknown backend */
+    FIRN_BAD_SCENE = 65, /* input that was read but is wrong */
+    FIRN_NO_INPUT = 66,  /* input that could not be read */
+    FIRN_BLOWUP = 70,    /* the simulation left the finite numbers */
+    FIRN_NO_MEMORY = 71, /* memory or another resource of the system ran out */
+    FIRN_NO_OUTPUT = 74, /* output that could not be written */
+    FIRN_STOPPED = 75,   /* stopped on request; can be resumed */
 } firn_status;
 
 /* The message of this thread's last failure; borrowed, valid until the next failing call. */
@@ -71,17 +71,17 @@ typedef struct firn_sim_options {
  * brackets. d is the scene's `dimensions`; matrices are row major. */
 typedef struct firn_particles {
     size_t count;
-    const uint64_t *id;         /* strictly increasing [0, 1, 2, ...] */
-    const uint32_t *object;     /* index of the snow object it belongs to [0] */
-    const double *position;     /* count x d, m; required */
-    const double *velocity;     /* count x d, m/s [0] */
-    const double *mass;         /* kg; required */
-    const double *volume;       /* rest volume V0, m^d; required */
-    const double *F_E;          /* count x d x d [identity] */
-    const double *J_P;          /* [1] */
-    const double *B;            /* count x d x d, APIC only [0] */
-    const double *mu0;          /* Pa [the snow preset's, likewise below] */
-    const double *lambda0;      /* Pa */
+    const uint64_t *id;     /* strictly increasing [0, 1, 2, ...] */
+    const uint32_t *object; /* index of the snow object it belongs to [0] */
+    const double *position; /* count x d, m; required */
+    const double *velocity; /* count x d, m/s [0] */
+    const double *mass;     /* kg; required */
+    const double *volume;   /* rest volume V0, m^d; required */
+    const double *F_E;      /* count x d x d [identity] */
+    const double *J_P;      /* [1] */
+    const double *B;        /* count x d x d, APIC only [0] */
+    const double *mu0;      /* Pa [the snow preset's, likewise below] */
+    const double *lambda0;  /* Pa */
     const double *hardening;
     const double *theta_c;
     const double *theta_s;
@@ -89,7 +89,8 @@ typedef struct firn_particles {
 
 /* Fill the scene's shapes with particles at rest state, time 0. The scene is copied: it may be
  * destroyed before the simulation. `options` may be NULL. The simulation is owned by the caller. */
-firn_status firn_sim_create(const firn_scene *scene, const firn_sim_options *options, firn_sim **sim);
+firn_status firn_sim_create(const firn_scene *scene, const firn_sim_options *options,
+                            firn_sim **sim);
 
 /* The scene's settings and colliders, with these particles in place of its `snow`. */
 firn_status firn_sim_create_from_particles(const firn_scene *scene, const firn_sim_options *options,
@@ -128,7 +129,7 @@ typedef enum firn_attribute {
     FIRN_HARDENING,
     FIRN_THETA_C,
     FIRN_THETA_S,
-    FIRN_STATE_ATTRIBUTES,                /* the ones above are the state: a checkpoint holds them */
+    FIRN_STATE_ATTRIBUTES, /* the ones above are the state: a checkpoint holds them */
     FIRN_DENSITY = FIRN_STATE_ATTRIBUTES, /* m / (V0 det F_E J_P), kg/m^d */
     FIRN_ATTRIBUTES
 } firn_attribute;

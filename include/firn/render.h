@@ -14,7 +14,13 @@
 extern "C" {
 #endif
 
-typedef enum firn_colour { FIRN_COLOUR_SNOW, FIRN_COLOUR_SPEED, FIRN_COLOUR_DENSITY, FIRN_COLOUR_J_P, FIRN_COLOUR_OBJECT } firn_colour;
+typedef enum firn_colour {
+    FIRN_COLOUR_SNOW,
+    FIRN_COLOUR_SPEED,
+    FIRN_COLOUR_DENSITY,
+    FIRN_COLOUR_J_P,
+    FIRN_COLOUR_OBJECT
+} firn_colour;
 
 /* Zero-initialised means default. */
 typedef struct firn_preview_options {

@@ -30,18 +30,18 @@ typedef struct firn_settings {
     int dimensions;
     int frames;
     double fps;
-    double cell_size;               /* h, m */
-    double gravity[3];              /* m/s^2; [2] is 0 in 2D */
+    double cell_size;  /* h, m */
+    double gravity[3]; /* m/s^2; [2] is 0 in 2D */
     firn_kernel kernel;
     firn_transfer transfer;
-    double blend;                   /* alpha: 0 PIC .. 1 FLIP */
+    double blend; /* alpha: 0 PIC .. 1 FLIP */
     firn_integrator integrator;
-    double time_step;               /* s; 0 = automatic */
-    double cfl;                     /* automatic step: fraction of a cell that a wave may cross */
-    double travel;                  /* automatic step: fraction of a cell that a particle may cross */
-    firn_rest_volume rest_volume;   /* V0 from the grid (the paper's step 2) or as sampled */
-    unsigned formats;               /* FIRN_FORMAT_ bits */
-    int every;                      /* write every n-th frame */
+    double time_step;             /* s; 0 = automatic */
+    double cfl;                   /* automatic step: fraction of a cell that a wave may cross */
+    double travel;                /* automatic step: fraction of a cell that a particle may cross */
+    firn_rest_volume rest_volume; /* V0 from the grid (the paper's step 2) or as sampled */
+    unsigned formats;             /* FIRN_FORMAT_ bits */
+    int every;                    /* write every n-th frame */
 } firn_settings;
 
 /* Read a scene. `sets` are `key.path=value` overrides, applied in order before checking; list entries

@@ -18,8 +18,8 @@ double collider_distance(const collider *c, double time, const double x[3], doub
     return shape_distance(c->shape, at_start, gradient);
 }
 
-/* The part of a normal that lies in the plane z = 0, of length 1. A body whose nearest face is parallel
- * to the plane says nothing about ways out within it: then up. */
+/* The part of a normal that lies in the plane z = 0, of length 1. A body whose nearest face is
+ * parallel to the plane says nothing about ways out within it: then up. */
 static void flatten(double n[3])
 {
     double length = sqrt(n[0] * n[0] + n[1] * n[1]);

@@ -1,5 +1,6 @@
 /*
- * Bodies that snow cannot enter: a shape, how it moves, and how snow slides on it (paper section 8).
+ * Bodies that snow cannot enter: a shape, how it moves, and how snow slides on it (paper section
+ * 8).
  *
  * Does NOT do: feel the snow. Colliders are kinematic.
  */

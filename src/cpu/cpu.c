@@ -54,6 +54,7 @@ static void free_store(cpu_store *store)
     free(store->hot);
     free(store->cold);
     free(store->affine);
+    free(store->row);
     free(store->spare);
     free(store->order);
     free(store->arriving);
@@ -94,8 +95,9 @@ static firn_status cpu_create(const backend_problem *problem, backend **out)
     for (int t = 0; complete && t < s->threads; t++)
         complete = (s->scratch[t] = allocate(1, s->kernels->scratch_bytes)) != NULL;
     if (!complete) {
-        firn_status status =
-            s->kernels ? fail(FIRN_NO_MEMORY, "out of memory for %d threads", s->threads) : FIRN_USAGE;
+        firn_status status = s->kernels
+                                 ? fail(FIRN_NO_MEMORY, "out of memory for %d threads", s->threads)
+                                 : FIRN_USAGE;
         cpu_destroy(&s);
         return status;
     }
@@ -114,8 +116,9 @@ static firn_status cpu_resize(backend *s, size_t count)
     store->count = count;
     store->hot = allocate(count, sizeof *store->hot);
     store->cold = allocate(count, sizeof *store->cold);
+    store->row = allocate(count, sizeof *store->row);
     store->spare = allocate(count, sizeof *store->spare);
-    store->order = allocate(count, sizeof *store->order);
+    store->order = allocate(count + CPU_AHEAD + 16, sizeof *store->order);
     store->arriving = allocate(count, sizeof *store->arriving);
     store->arriving_cell = allocate(count, sizeof *store->arriving_cell);
     store->destination = allocate(count, sizeof *store->destination);
@@ -124,15 +127,18 @@ static firn_status cpu_resize(backend *s, size_t count)
         store->affine = allocate(count + 1, sizeof *store->affine); /* see affine_load */
     s->base = allocate(count, sizeof *s->base);
     s->sorted = s->limits_known = false;
-    if (!store->hot || !store->cold || !store->spare || !store->order || !store->arriving ||
-        !store->arriving_cell || !store->destination || (apic && !store->affine) || !s->base)
+    if (!store->hot || !store->cold || !store->row || !store->spare || !store->order ||
+        !store->arriving || !store->arriving_cell || !store->destination ||
+        (apic && !store->affine) || !s->base)
         return fail(FIRN_NO_MEMORY, "out of memory for %zu particles", count);
     memset(store->hot, 0, count * sizeof *store->hot);
+    memset(store->order, 0, (count + CPU_AHEAD + 16) * sizeof *store->order);
     if (apic)
         memset(store->affine, 0, (count + 1) * sizeof *store->affine);
     for (size_t r = 0; r < count; r++) {
         store->hot[r].F[8] = 1; /* plane strain in 2D */
-        store->cold[r].row = (uint32_t)r;
+        store->cold[r].unused = 0;
+        store->row[r] = (uint32_t)r;
     }
     return FIRN_OK;
 }
@@ -155,7 +161,7 @@ static firn_status know_places(const backend *s)
         return fail(FIRN_NO_MEMORY, "out of memory to find %zu particles", s->store.count);
 #pragma omp parallel for schedule(static) num_threads(s->threads)
     for (size_t k = 0; k < s->store.count; k++)
-        cache->place[s->store.cold[s->store.order[k]].row] = (uint32_t)k;
+        cache->place[s->store.row[s->store.order[k]]] = (uint32_t)k;
     return FIRN_OK;
 }
 
@@ -202,8 +208,8 @@ static firn_status set_position(backend *s, size_t row, const double *x)
         double u = x[a] / s->settings->cell_size - pass_origin(s->settings);
         if (!(fabs(u) < FARTHEST_CELL))
             return fail(FIRN_BAD_SCENE,
-                        "particle row %zu is at %g m: more than %g cells from the origin", row, x[a],
-                        FARTHEST_CELL);
+                        "particle row %zu is at %g m: more than %g cells from the origin", row,
+                        x[a], FARTHEST_CELL);
         double base = floor(u), offset = rint((u - base) * 0x1p26) * 0x1p-26;
         s->base[row][a] = (int32_t)base + (offset >= 1);
         s->store.hot[row].x[a] = offset >= 1 ? 0 : (float)offset;
@@ -420,8 +426,10 @@ static void merge(cpu_outcome *total, const cpu_outcome *part)
 {
     if (part->bad_position < total->bad_position)
         total->bad_position = part->bad_position;
-    total->max_speed2 = fmaxf(total->max_speed2, part->max_speed2);
-    total->max_wave2 = fmaxf(total->max_wave2, part->max_wave2);
+    for (int k = 0; k < 16; k++) {
+        total->max_speed2[k] = fmaxf(total->max_speed2[k], part->max_speed2[k]);
+        total->max_wave2[k] = fmaxf(total->max_wave2[k], part->max_wave2[k]);
+    }
     total->active_nodes += part->active_nodes;
 }
 
@@ -454,14 +462,25 @@ static void pass_g2p(backend *s, cpu_outcome *total)
     }
 }
 
+static void keep_limits(backend *s, const cpu_outcome *outcome)
+{
+    double speed2 = 0, wave2 = 0;
+    for (int k = 0; k < 16; k++) {
+        speed2 = fmax(speed2, outcome->max_speed2[k]);
+        wave2 = fmax(wave2, outcome->max_wave2[k]);
+    }
+    s->limits = (step_limits){.max_speed = sqrt(speed2), .max_wave_speed = sqrt(wave2)};
+    s->limits_known = true;
+}
+
 /* Names the particle of the lowest row among those that went wrong this step. */
 static firn_status report_bad(backend *s, uint32_t position, step_report *report)
 {
-    const cpu_cold *cold = &s->store.cold[s->store.order[position]];
-    const cpu_hot *hot = &s->store.hot[s->store.order[position]];
-    report->bad_row = cold->row;
-    report->bad_what = "velocity, deformation or J_P left its range (a cell a step, finite, positive); J_P is";
-    report->bad_value = hot->J_P;
+    uint32_t slot = s->store.order[position];
+    report->bad_row = s->store.row[slot];
+    report->bad_what =
+        "velocity, deformation or J_P left its range (a cell a step, finite, positive); J_P is";
+    report->bad_value = s->store.hot[slot].J_P;
     forget_places(s);
     firn_status status = know_places(s);
     if (status == FIRN_OK)
@@ -509,8 +528,7 @@ static firn_status cpu_step(backend *s, double time, double dt, bool first, step
         return report_bad(s, outcome.bad_position, report);
     status = sort_step(&s->store, &s->grid, s->threads);
     charge(report, FIRN_STAGE_SORT, &clock);
-    s->limits = (step_limits){sqrt(outcome.max_speed2), sqrt(outcome.max_wave2)};
-    s->limits_known = true;
+    keep_limits(s, &outcome);
     return status;
 }
 
@@ -520,8 +538,7 @@ static void cpu_limits(backend *s, step_limits *limits)
         fill_pass(s, 0, 0);
         cpu_outcome total = {.bad_position = CPU_NONE};
         s->kernels->limits(&s->pass, 0, s->store.count, &total);
-        s->limits = (step_limits){sqrt(total.max_speed2), sqrt(total.max_wave2)};
-        s->limits_known = true;
+        keep_limits(s, &total);
     }
     *limits = s->limits;
 }
@@ -530,9 +547,9 @@ static double cpu_memory(const firn_settings *settings, size_t particles, size_t
 {
     bool apic = settings->transfer == FIRN_APIC;
     double particle = sizeof(cpu_hot) * 2 + sizeof(cpu_cold) + (apic ? sizeof(cpu_affine) : 0) +
-                      2 * sizeof(uint32_t) + sizeof(uint8_t) + sizeof(cpu_destination);
-    double block = sizeof(cpu_block) + (apic ? 1 : 2) * sizeof(float[CPU_BLOCK_FLOATS]) +
-                   4 * sizeof(uint32_t);
+                      3 * sizeof(uint32_t) + sizeof(uint8_t) + sizeof(cpu_destination);
+    double block =
+        sizeof(cpu_block) + (apic ? 1 : 2) * sizeof(float[CPU_BLOCK_FLOATS]) + 4 * sizeof(uint32_t);
     return particle * (double)particles + 1.25 * block * (double)active_blocks;
 }
 

@@ -25,10 +25,11 @@
 #define CPU_NONE UINT32_MAX
 
 enum {
-    CPU_CELLS = 64,                 /* in a block; 2D uses the first 16 */
+    CPU_CELLS = 64,                   /* in a block; 2D uses the first 16 */
     CPU_BLOCK_FLOATS = CPU_CELLS * 4, /* a field: four channels a node */
-    CPU_STAY = 13,                  /* the middle one of the 27 directions */
+    CPU_STAY = 13,                    /* the middle one of the 27 directions */
     CPU_DIRECTIONS = 27,
+    CPU_AHEAD = 32, /* how far ahead in `order` records are fetched; it has as many spare entries */
 };
 
 /* What changes every step: one cache line. F is row major; in 2D its third row and column are those of
@@ -42,7 +43,7 @@ typedef struct cpu_hot {
 
 typedef struct cpu_cold {
     float m, V0, mu0, lambda0, xi, theta_c, theta_s;
-    uint32_t row;
+    float unused; /* keeps two records to a cache line */
 } cpu_cold;
 
 /* B of APIC by columns, each behind an unused channel 0: (0, B_xk, B_yk, B_zk). */
@@ -56,8 +57,8 @@ typedef struct cpu_block {
     uint32_t first, count;            /* its particles in `order` */
     uint32_t leaving[CPU_DIRECTIONS]; /* particles that the last G2P sent each way */
     uint32_t cell_count[CPU_CELLS];
-    uint32_t next_first, arriving;    /* the same after the particles have moved; during a sort */
-    bool collides; /* some collider may be within reach of its nodes or particles */
+    uint32_t next_first, arriving; /* the same after the particles have moved; during a sort */
+    bool collides;                 /* some collider may be within reach of its nodes or particles */
 } cpu_block;
 
 typedef struct cpu_grid {
@@ -65,7 +66,8 @@ typedef struct cpu_grid {
     int field_count; /* 1 with APIC */
     uint32_t count, capacity;
     cpu_block *blocks;
-    float *field[2]; /* P2G: (m, momentum), (-, dt force); then (-, v_new), (-, v_new - alpha v_old) */
+    float *
+        field[2]; /* P2G: (m, momentum), (-, dt force); then (-, v_new), (-, v_new - alpha v_old) */
     uint32_t slot_count;
     uint32_t *slots; /* hash of coordinates: block + 1, or 0 */
     uint32_t colour_count[8];
@@ -89,7 +91,8 @@ typedef struct cpu_pass {
     const collider_set *colliders;
     double time;
     double cell_size;
-    double origin; /* of a cell's corner from its base node, in cells: 1 (cubic) or 1/2 (quadratic) */
+    double
+        origin; /* of a cell's corner from its base node, in cells: 1 (cubic) or 1/2 (quadratic) */
     float dt, blend;
     float gravity[3];
     int series_terms; /* of method/stress_series.h, enough for |F F^T - I| <= series_reach */
@@ -99,8 +102,8 @@ typedef struct cpu_pass {
 
 /* A thread's answer to a pass. */
 typedef struct cpu_outcome {
-    uint32_t bad_position; /* first in `order` that went wrong, or CPU_NONE */
-    float max_speed2, max_wave2;
+    uint32_t bad_position;               /* first in `order` that went wrong, or CPU_NONE */
+    float max_speed2[16], max_wave2[16]; /* the largest of each lane */
     uint64_t active_nodes;
 } cpu_outcome;
 

@@ -12,11 +12,13 @@
  * end along x for all four sums at once. The row gets (u) (dv/dx) (dv/dy) (dv/dz), with
  * u = sum_i w_ip (v_i^{n+1} - alpha v_i) and derivatives per cell.
  */
-FN void gather_flip(cpu_scratch *s, int first, int end, int cell, int width, int depth)
+FN void gather_flip(const cpu_pass *pass, const uint32_t *order, cpu_scratch *s, int first, int end,
+                    int cell, int width, int depth)
 {
     real L[16];
     lines_load(L, s->tile[0], cell, width, depth);
     for (int k = first; k < end; k++) {
+        particles_prefetch(pass, order + k);
         const float *w = s->w[k], *g = s->s[k];
         real U = real_of(0), S0 = real_of(0), S1 = real_of(0), S2 = real_of(0);
         UNROLL
@@ -39,13 +41,14 @@ FN void gather_flip(cpu_scratch *s, int first, int end, int cell, int width, int
 }
 
 /* The same for APIC: u = sum_i w_ip v_i^{n+1}, and B = sum_i w_ip v_i^{n+1} (x_i - x_p)^T. */
-FN void gather_affine(const cpu_pass *pass, const uint32_t *order, cpu_scratch *s, int first, int end,
-                      int cell, int width, int depth)
+FN void gather_affine(const cpu_pass *pass, const uint32_t *order, cpu_scratch *s, int first,
+                      int end, int cell, int width, int depth)
 {
     real h = real_of((float)pass->cell_size);
     real L[16];
     lines_load(L, s->tile[0], cell, width, depth);
     for (int k = first; k < end; k++) {
+        particles_prefetch(pass, order + k);
         const float *w = s->w[k], *g = s->s[k], *d = s->d[k];
         real S0 = real_of(0), S1 = real_of(0), S2 = real_of(0), By = real_of(0), Bz = real_of(0);
         UNROLL
@@ -65,8 +68,7 @@ FN void gather_affine(const cpu_pass *pass, const uint32_t *order, cpu_scratch *
         }
         real wx = spread_x(w), dx = spread_x(d);
         real_store(s->row[k], sum_quarters(wx * S0, spread_x(g) * S0, wx * S1, wx * S2));
-        real B = h * sum_quarters(dx * S0, wx * By, wx * Bz, S0);
-        memcpy(&pass->affine[order[k]], &B, sizeof(cpu_affine));
+        affine_store(&pass->affine[order[k]], h * sum_quarters(dx * S0, wx * By, wx * Bz, S0));
     }
 }
 
@@ -78,10 +80,8 @@ static __attribute__((noinline)) void limits_of(const particles *p, lane_mask co
     lame hard = snow_harden(p->mu0, p->lambda0, p->xi, p->J_P);
     real wave2 = lane_select(counts, snow_wave_speed2(hard, p->m / p->V0), real_of(0));
     real speed2 = lane_select(counts, vec_norm2(p->v), real_of(0));
-    for (int k = 0; k < 16; k++) {
-        outcome->max_wave2 = fmaxf(outcome->max_wave2, wave2[k]);
-        outcome->max_speed2 = fmaxf(outcome->max_speed2, speed2[k]);
-    }
+    real_store(outcome->max_wave2, real_max(real_load(outcome->max_wave2), wave2));
+    real_store(outcome->max_speed2, real_max(real_load(outcome->max_speed2), speed2));
 }
 
 FN lane_mask lanes_below(int count)
@@ -90,8 +90,9 @@ FN lane_mask lanes_below(int count)
 }
 
 /* Step 9, for particles of a block that a collider may reach. */
-static __attribute__((noinline)) void collide_particles(const cpu_pass *pass, const cpu_block *block,
-                                                        const uint8_t *cell, int count, particles *p)
+static __attribute__((noinline)) void collide_particles(const cpu_pass *pass,
+                                                        const cpu_block *block, const uint8_t *cell,
+                                                        int count, particles *p)
 {
     for (int k = 0; k < count; k++) {
         double x[3] = {0}, v[3];
@@ -149,6 +150,16 @@ FN lane_mask particles_bad(const cpu_pass *pass, particles *p)
     return ~good;
 }
 
+/* The return map for the lanes that yield. */
+FN void return_particles(particles *p, lane_mask yields)
+{
+    deformation after = step07_return(p->F_E, p->J_P, p->theta_c, p->theta_s);
+    for (int i = 0; i < 3; i++)
+        for (int j = 0; j < 3; j++)
+            p->F_E.m[i][j] = lane_select(yields, after.F_E.m[i][j], p->F_E.m[i][j]);
+    p->J_P = lane_select(yields, after.J_P, p->J_P);
+}
+
 /* The gathered rows of up to 16 particles to their new state. */
 FN void update_particles(const cpu_pass *pass, cpu_block *block, const uint32_t *order,
                          const uint8_t *cell, cpu_destination *destination, float (*rows)[16],
@@ -163,9 +174,10 @@ FN void update_particles(const cpu_pass *pass, cpu_block *block, const uint32_t 
 
     real inv_h = real_of(1 / (float)pass->cell_size);
     mat grad_v = {{{r[5], r[9], r[13]}, {r[6], r[10], r[14]}, {r[7], r[11], r[15]}}};
-    deformation after = step07_deform(grad_v, inv_h * pass->dt, p.F_E, p.J_P, p.theta_c, p.theta_s);
-    p.F_E = after.F_E;
-    p.J_P = after.J_P;
+    p.F_E = mat_mad(p.F_E, inv_h * pass->dt, mat_mul(grad_v, p.F_E));
+    lane_mask yields = step07_yields(p.F_E, p.theta_c, p.theta_s);
+    if (lane_any(yields))
+        return_particles(&p, yields);
     for (int a = 0; a < 3; a++)
         p.v.e[a] = apic ? r[a + 1] : r[a + 1] + pass->blend * p.v.e[a];
     if (block->collides)
@@ -211,7 +223,7 @@ FN void g2p_block(const cpu_pass *pass, uint32_t index, cpu_scratch *scratch, cp
             if (apic)
                 gather_affine(pass, order + start, scratch, i, i + run, cell, width, depth);
             else
-                gather_flip(scratch, i, i + run, cell, width, depth);
+                gather_flip(pass, order + start, scratch, i, i + run, cell, width, depth);
             memset(cells + i, cell, (size_t)run);
             i += run;
             left -= (uint32_t)run;

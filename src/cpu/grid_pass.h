@@ -32,7 +32,8 @@ FN void grid_block_pass(const cpu_pass *pass, uint32_t index, cpu_outcome *outco
         float *first = pass->grid->field[0] + (size_t)index * CPU_BLOCK_FLOATS + 16 * l;
         float *second = pass->grid->field[1] + (size_t)index * CPU_BLOCK_FLOATS + 16 * l;
         real line = real_load(first);
-        real m = __builtin_shufflevector(line, line, 0, 0, 0, 0, 4, 4, 4, 4, 8, 8, 8, 8, 12, 12, 12, 12);
+        real m =
+            __builtin_shufflevector(line, line, 0, 0, 0, 0, 4, 4, 4, 4, 8, 8, 8, 8, 12, 12, 12, 12);
         lane_mask active = m > real_of(GRID_LEAST_MASS);
         real inv_m = R(1) / lane_select(active, m, real_of(1));
         lane_mask keep = active & is_velocity;

@@ -2,9 +2,9 @@
  * The passes over blocks for every kernel, transfer and dimension, for one instruction set. Compiled
  * once per instruction set; CPU_ISA names it.
  */
+#include "cpu/kernels.h"
 #include "cpu/g2p.h"
 #include "cpu/grid_pass.h"
-#include "cpu/kernels.h"
 #include "cpu/p2g.h"
 #include "method/step02_volume.h"
 

@@ -36,8 +36,8 @@ FN void lines_load(real acc[16], float *tile, int cell, int width, int depth)
     UNROLL
     for (int c = 0; c < depth; c++)
         UNROLL
-        for (int b = 0; b < width; b++)
-            acc[4 * c + b] = real_load(tile_line(tile, cell, b, c));
+    for (int b = 0; b < width; b++)
+        acc[4 * c + b] = real_load(tile_line(tile, cell, b, c));
 }
 
 FN void lines_store(const real acc[16], float *tile, int cell, int width, int depth)
@@ -45,16 +45,18 @@ FN void lines_store(const real acc[16], float *tile, int cell, int width, int de
     UNROLL
     for (int c = 0; c < depth; c++)
         UNROLL
-        for (int b = 0; b < width; b++)
-            real_store(tile_line(tile, cell, b, c), acc[4 * c + b]);
+    for (int b = 0; b < width; b++)
+        real_store(tile_line(tile, cell, b, c), acc[4 * c + b]);
 }
 
 /* (m_i, m_i v_i) += w_ip (m, m v)                                                              step 1 */
-FN void scatter_mass(cpu_scratch *s, int first, int end, int cell, int width, int depth)
+FN void scatter_mass(const cpu_pass *pass, const uint32_t *order, cpu_scratch *s, int first,
+                     int end, int cell, int width, int depth)
 {
     real acc[16];
     lines_load(acc, s->tile[0], cell, width, depth);
     for (int k = first; k < end; k++) {
+        particles_prefetch(pass, order + k);
         const float *w = s->w[k];
         real X = spread_x(w) * REPEAT_QUARTER(real_load(s->row[k]), 0);
         UNROLL
@@ -106,6 +108,7 @@ FN void scatter_affine(const cpu_pass *pass, const uint32_t *order, cpu_scratch 
     real acc[16];
     lines_load(acc, s->tile[0], cell, width, depth);
     for (int k = first; k < end; k++) {
+        particles_prefetch(pass, order + k);
         const float *w = s->w[k], *g = s->s[k], *d = s->d[k];
         real wx = spread_x(w), t = real_load(s->row[k]);
         real B = (s->row[k][0] * inv_D_h) * affine_load(&pass->affine[order[k]]);
@@ -153,7 +156,7 @@ FN void p2g_block(const cpu_pass *pass, uint32_t index, cpu_scratch *scratch, in
             if (apic) {
                 scatter_affine(pass, order + start, scratch, i, j, cell, width, depth);
             } else {
-                scatter_mass(scratch, i, j, cell, width, depth);
+                scatter_mass(pass, order + start, scratch, i, j, cell, width, depth);
                 scatter_force(scratch, i, j, cell, width, depth);
             }
             at = stop;

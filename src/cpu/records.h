@@ -21,6 +21,14 @@ FN real affine_load(const cpu_affine *B)
     return real_load(&B->column[0][0]);
 }
 
+FN void affine_store(cpu_affine *B, real columns)
+{
+    eight first = __builtin_shufflevector(columns, columns, 0, 1, 2, 3, 4, 5, 6, 7);
+    four last = __builtin_shufflevector(columns, columns, 8, 9, 10, 11);
+    memcpy(B->column[0], &first, sizeof first);
+    memcpy(B->column[2], &last, sizeof last);
+}
+
 /* Two halves of eight fields each become eight registers of sixteen lanes. */
 FN void cold_load(const cpu_cold *cold, const uint32_t slot[16], real field[8])
 {
@@ -30,7 +38,8 @@ FN void cold_load(const cpu_cold *cold, const uint32_t slot[16], real field[8])
         eight low, high;
         memcpy(&low, &cold[slot[k]], sizeof low);
         memcpy(&high, &cold[slot[k + 8]], sizeof high);
-        r[k] = __builtin_shufflevector(low, high, 0, 1, 2, 3, 8, 9, 10, 11, 4, 5, 6, 7, 12, 13, 14, 15);
+        r[k] = __builtin_shufflevector(low, high, 0, 1, 2, 3, 8, 9, 10, 11, 4, 5, 6, 7, 12, 13, 14,
+                                       15);
     }
     /* r[k] is now (a0-3 of k, a0-3 of k+8, a4-7 of k, a4-7 of k+8). */
     real t[8];
@@ -46,11 +55,19 @@ FN void cold_load(const cpu_cold *cold, const uint32_t slot[16], real field[8])
     /* t[i]: (field i of 0-3, of 8-11, field i + 4 of 0-3, of 8-11); t[i + 4] the same of 4-7, 12-15. */
     UNROLL
     for (int i = 0; i < 4; i++) {
-        field[i] = __builtin_shufflevector(t[i], t[i + 4], 0, 1, 2, 3, 16, 17, 18, 19, 4, 5, 6, 7, 20,
-                                           21, 22, 23);
+        field[i] = __builtin_shufflevector(t[i], t[i + 4], 0, 1, 2, 3, 16, 17, 18, 19, 4, 5, 6, 7,
+                                           20, 21, 22, 23);
         field[i + 4] = __builtin_shufflevector(t[i], t[i + 4], 8, 9, 10, 11, 24, 25, 26, 27, 12, 13,
                                                14, 15, 28, 29, 30, 31);
     }
+}
+
+/* Ask for the records of the next batch: memory is nearly in the order of passes, but not so nearly that
+ * the processor guesses them. */
+FN void particles_prefetch(const cpu_pass *pass, const uint32_t *order)
+{
+    __builtin_prefetch(&pass->hot[order[CPU_AHEAD]]);
+    __builtin_prefetch(&pass->cold[order[CPU_AHEAD]]);
 }
 
 /* The memory slots of up to 16 particles; missing ones repeat the first. */
@@ -73,7 +90,9 @@ FN particles particles_load(const cpu_pass *pass, const uint32_t *order, int cou
     particles p = {
         .x = {{hot[0], hot[1], hot[2]}},
         .v = {{hot[3], hot[4], hot[5]}},
-        .F_E = {{{hot[6], hot[7], hot[8]}, {hot[9], hot[10], hot[11]}, {hot[12], hot[13], hot[14]}}},
+        .F_E = {{{hot[6], hot[7], hot[8]},
+                 {hot[9], hot[10], hot[11]},
+                 {hot[12], hot[13], hot[14]}}},
         .J_P = hot[15],
         .m = cold[0],
         .V0 = cold[1],

@@ -41,8 +41,8 @@ static void order_block(const cpu_store *store, cpu_block *block)
     for (int c = 0; c < CPU_CELLS; c++) {
         uint32_t *slots = order + end[c] - block->cell_count[c];
         for (uint32_t k = 1; k < block->cell_count[c]; k++) {
-            uint32_t slot = slots[k], row = store->cold[slot].row, at = k;
-            for (; at > 0 && store->cold[slots[at - 1]].row > row; at--)
+            uint32_t slot = slots[k], row = store->row[slot], at = k;
+            for (; at > 0 && store->row[slots[at - 1]] > row; at--)
                 slots[at] = slots[at - 1];
             slots[at] = slot;
         }
@@ -220,6 +220,7 @@ firn_status sort_memory(cpu_store *store, cpu_grid *grid, int threads)
         return status;
     move_records(store, store->hot, sizeof *store->hot, threads);
     move_records(store, store->cold, sizeof *store->cold, threads);
+    move_records(store, store->row, sizeof *store->row, threads);
     if (store->affine)
         move_records(store, store->affine, sizeof *store->affine, threads);
     for (size_t k = 0; k < store->count; k++)

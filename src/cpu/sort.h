@@ -15,6 +15,7 @@ typedef struct cpu_store {
     cpu_hot *hot;
     cpu_cold *cold;
     cpu_affine *affine;     /* APIC only */
+    uint32_t *row;          /* of each memory slot */
     cpu_hot *spare;         /* as large as hot: what sort_memory moves into */
     uint32_t *order;        /* position in order -> slot in memory */
     uint32_t *arriving;     /* slots by block, before they are ordered by cell */

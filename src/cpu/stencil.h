@@ -15,7 +15,7 @@ enum {
     TILE_LINE = 32, /* floats: 7 nodes of 4 channels, and 4 of padding that stay 0 */
     TILE_SIDE = 7,
     TILE_FLOATS = TILE_SIDE * TILE_SIDE * TILE_LINE,
-    BATCH = 64, /* particles staged at a time: what fits the first cache beside the tiles */
+    BATCH = CPU_AHEAD, /* particles staged at a time: what fits the first cache beside the tiles */
 };
 
 struct cpu_scratch {
@@ -27,8 +27,7 @@ struct cpu_scratch {
 } __attribute__((aligned(64)));
 
 /* A polynomial in g for each of four nodes, repeated for the axes. */
-#define PER_NODE(a, b, c, d)                                                                       \
-    ((real){a, b, c, d, a, b, c, d, a, b, c, d, a, b, c, d})
+#define PER_NODE(a, b, c, d) ((real){a, b, c, d, a, b, c, d, a, b, c, d, a, b, c, d})
 
 /* The three axes' weights from offsets spread over quarters; see method/spline.h for the spline. */
 FN real stencil_weights(real g, int width)

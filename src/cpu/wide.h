@@ -11,6 +11,7 @@
 #define REAL_LANES 16
 #include "method/lane.h"
 
+typedef float four __attribute__((vector_size(16)));
 typedef float eight __attribute__((vector_size(32)));
 
 #define UNROLL _Pragma("GCC unroll 16")
@@ -29,11 +30,15 @@ FN real spread(real x)
 }
 
 #define WIDE_LOW(a, b, w)                                                                          \
-    ((w) == 1 ? __builtin_shufflevector(a, b, 0, 16, 1, 17, 4, 20, 5, 21, 8, 24, 9, 25, 12, 28, 13, 29) \
-              : __builtin_shufflevector(a, b, 0, 1, 16, 17, 4, 5, 20, 21, 8, 9, 24, 25, 12, 13, 28, 29))
+    ((w) == 1                                                                                      \
+         ? __builtin_shufflevector(a, b, 0, 16, 1, 17, 4, 20, 5, 21, 8, 24, 9, 25, 12, 28, 13, 29) \
+         : __builtin_shufflevector(a, b, 0, 1, 16, 17, 4, 5, 20, 21, 8, 9, 24, 25, 12, 13, 28,     \
+                                   29))
 #define WIDE_HIGH(a, b, w)                                                                         \
-    ((w) == 1 ? __builtin_shufflevector(a, b, 2, 18, 3, 19, 6, 22, 7, 23, 10, 26, 11, 27, 14, 30, 15, 31) \
-              : __builtin_shufflevector(a, b, 2, 3, 18, 19, 6, 7, 22, 23, 10, 11, 26, 27, 14, 15, 30, 31))
+    ((w) == 1 ? __builtin_shufflevector(a, b, 2, 18, 3, 19, 6, 22, 7, 23, 10, 26, 11, 27, 14, 30,  \
+                                        15, 31)                                                    \
+              : __builtin_shufflevector(a, b, 2, 3, 18, 19, 6, 7, 22, 23, 10, 11, 26, 27, 14, 15,  \
+                                        30, 31))
 
 /* Quarters 0 and 2, or 1 and 3, of a then of b. */
 FN real quarters_even(real a, real b)
@@ -43,7 +48,8 @@ FN real quarters_even(real a, real b)
 
 FN real quarters_odd(real a, real b)
 {
-    return __builtin_shufflevector(a, b, 4, 5, 6, 7, 12, 13, 14, 15, 20, 21, 22, 23, 28, 29, 30, 31);
+    return __builtin_shufflevector(a, b, 4, 5, 6, 7, 12, 13, 14, 15, 20, 21, 22, 23, 28, 29, 30,
+                                   31);
 }
 
 /* Sums of the quarters of four registers: (sum a, sum b, sum c, sum d), four floats each. */

@@ -5,7 +5,7 @@
  *
  * With the explicit integrator there is nothing to do: v_i^{n+1} = v*_i. Otherwise H acts on du as
  *
- *     dF_p = (sum_j du_j grad w_jp^T) F_E,  (H du)_i = sum_p V0 dP(dF_p) F_E^T grad w_ip      (7, 8)
+ *     dF_p = (sum_j du_j grad w_jp^T) F_E,  (H du)_i = sum_p V0 dP(dF_p) F_E^T grad w_ip  (7, 8)
  *
  * What is here is the part of one particle; the iteration belongs to the solver.
  */

@@ -38,6 +38,37 @@ FN deformation step07_return(mat F_hat, real J_P, real theta_c, real theta_s)
     return r;
 }
 
+/* Whether a symmetric matrix is positive definite, by its leading minors. */
+FN lane_mask step07_positive(mat A)
+{
+    real minor = A.m[0][0] * A.m[1][1] - A.m[0][1] * A.m[0][1];
+    lane_mask positive = (A.m[0][0] > R(0)) & (minor > R(0));
+#if FIRN_DIM == 3
+    positive = positive & (mat_det(A) > R(0));
+#endif
+    return positive;
+}
+
+/*
+ * Whether the return map would change F_hat: not so while both C - (1 - theta_c)^2 I and
+ * (1 + theta_s)^2 I - C are positive definite, C = F_hat^T F_hat. A particle within rounding of the
+ * yield surface may be told either way. Far cheaper than an SVD, so that lanes of which none yields
+ * can do without; NaN yields.
+ */
+FN lane_mask step07_yields(mat F_hat, real theta_c, real theta_s)
+{
+    /* E = C - I from G = F_hat - I keeps the digits that the bounds are made of. */
+    mat G = mat_sub(F_hat, mat_identity());
+    mat E = mat_add(mat_t_mul(G, G), mat_add(G, mat_transpose(G)));
+    real low = theta_c * (R(2) - theta_c), high = theta_s * (R(2) + theta_s);
+    mat above = E, below = mat_scale(E, real_of(-1));
+    for (int i = 0; i < FIRN_DIM; i++) {
+        above.m[i][i] += low;
+        below.m[i][i] += high;
+    }
+    return lane_not(step07_positive(above) & step07_positive(below));
+}
+
 FN deformation step07_deform(mat grad_v, real dt, mat F_E, real J_P, real theta_c, real theta_s)
 {
     return step07_return(mat_mad(F_E, dt, mat_mul(grad_v, F_E)), J_P, theta_c, theta_s);

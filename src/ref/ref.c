@@ -61,8 +61,8 @@ typedef struct stencil {
 
 #define for_each_active_node(s, b, i)                                                              \
     for (size_t b = 0; b < (s)->grid.count; b++)                                                   \
-        for (node *i = (s)->grid.blocks[b]->nodes; i < (s)->grid.blocks[b]->nodes + GRID_BLOCK_NODES; \
-             i++)                                                                                  \
+        for (node *i = (s)->grid.blocks[b]->nodes;                                                 \
+             i < (s)->grid.blocks[b]->nodes + GRID_BLOCK_NODES; i++)                               \
             if (i->m > 0)
 
 /* Fills the stencil of position x, making nodes as needed; false when out of memory. */
@@ -121,7 +121,8 @@ static firn_status step01_rasterize(backend *s)
     real h = s->settings->cell_size;
     real inv_D = (s->settings->kernel == FIRN_CUBIC ? 3 : 4) / (h * h);
     grid_clear(&s->grid);
-    for_each_particle (s, p) {
+    for_each_particle(s, p)
+    {
         stencil t;
         if (!stencil_at(s, p->x, &t))
             return fail(FIRN_NO_MEMORY, "out of memory for the grid (%zu blocks of nodes)",
@@ -133,8 +134,7 @@ static firn_status step01_rasterize(backend *s)
             i->v = vec_mad(i->v, t.w[k] * p->m, step01_velocity(p->v, C, t.d[k]));
         }
     }
-    for_each_active_node (s, b, i)
-        i->v = vec_scale(i->v, 1 / i->m);
+    for_each_active_node(s, b, i) i->v = vec_scale(i->v, 1 / i->m);
     return FIRN_OK;
 }
 
@@ -142,7 +142,8 @@ static firn_status step01_rasterize(backend *s)
 static void step02_volumes(backend *s)
 {
     real cell = pow(s->settings->cell_size, FIRN_DIM);
-    for_each_particle (s, p) {
+    for_each_particle(s, p)
+    {
         stencil t;
         stencil_at(s, p->x, &t);
         real mass = 0;
@@ -155,7 +156,8 @@ static void step02_volumes(backend *s)
 /* 3. f_i = - sum_p V0 P F_E^T grad w_ip                                                      eq (6) */
 static void step03_forces(backend *s)
 {
-    for_each_particle (s, p) {
+    for_each_particle(s, p)
+    {
         stencil t;
         stencil_at(s, p->x, &t);
         mat stress = step03_stress(p->F_E, p->J_P, p->V0, p->mu0, p->lambda0, p->xi);
@@ -170,8 +172,7 @@ static void step04_grid_velocities(backend *s, double dt)
     vec g;
     for (int a = 0; a < FIRN_DIM; a++)
         g.e[a] = s->settings->gravity[a];
-    for_each_active_node (s, b, i)
-        i->v_new = step04_velocity(i->v, i->f, i->m, g, dt);
+    for_each_active_node(s, b, i) i->v_new = step04_velocity(i->v, i->f, i->m, g, dt);
 }
 
 /* A velocity at a place after meeting the colliders. */
@@ -188,7 +189,8 @@ static vec collide(const backend *s, double time, vec x, vec v)
 /* 5. v*_i against the colliders: nodes, particles and bodies all where they are at time n   section 8 */
 static void step05_grid_collisions(backend *s, double time)
 {
-    for_each_active_node (s, b, i) {
+    for_each_active_node(s, b, i)
+    {
         const grid_block *block = s->grid.blocks[b];
         ptrdiff_t k = i - block->nodes;
         vec x;
@@ -203,7 +205,8 @@ static void step05_grid_collisions(backend *s, double time)
 /* 7. F_E = (I + dt grad v_p) F_E, then the return map                              eq (11) and (12) */
 static void step07_deformations(backend *s, double dt)
 {
-    for_each_particle (s, p) {
+    for_each_particle(s, p)
+    {
         stencil t;
         stencil_at(s, p->x, &t);
         mat grad_v = mat_zero();
@@ -218,7 +221,8 @@ static void step07_deformations(backend *s, double dt)
 /* 8. v_p = (1 - alpha) PIC + alpha FLIP, or APIC */
 static void step08_particle_velocities(backend *s)
 {
-    for_each_particle (s, p) {
+    for_each_particle(s, p)
+    {
         stencil t;
         stencil_at(s, p->x, &t);
         vec old = vec_zero(), new = vec_zero();
@@ -237,15 +241,13 @@ static void step08_particle_velocities(backend *s)
 /* 9. v_p against the colliders                                                            section 8 */
 static void step09_particle_collisions(backend *s, double time)
 {
-    for_each_particle (s, p)
-        p->v = collide(s, time, p->x, p->v);
+    for_each_particle(s, p) p->v = collide(s, time, p->x, p->v);
 }
 
 /* 10. x_p += dt v_p */
 static void step10_positions(backend *s, double dt)
 {
-    for_each_particle (s, p)
-        p->x = step10_position(p->x, p->v, dt);
+    for_each_particle(s, p) p->x = step10_position(p->x, p->v, dt);
 }
 
 /* ---- Watching over a step ----------------------------------------------------------------------- */
@@ -254,7 +256,8 @@ static void step10_positions(backend *s, double dt)
 static firn_status check_particles(const backend *s, double dt, step_report *report)
 {
     double h = s->settings->cell_size;
-    for_each_particle (s, p) {
+    for_each_particle(s, p)
+    {
         double speed = vec_norm(p->v), stretch = mat_dot(p->F_E, p->F_E);
         double farthest = 0;
         for (int a = 0; a < FIRN_DIM; a++)
@@ -306,28 +309,28 @@ static firn_status ref_step(backend *s, double time, double dt, bool first, step
         return status;
     if (first && s->settings->rest_volume == FIRN_VOLUME_GRID)
         step02_volumes(s); //                    V_p          §4.1(2)
-    step03_forces(s); //                         f_i          eq (6)
+    step03_forces(s);      //                         f_i          eq (6)
     charge(report, FIRN_STAGE_P2G, &clock);
 
-    step04_grid_velocities(s, dt); //            v*_i         eq (10)
+    step04_grid_velocities(s, dt);   //            v*_i         eq (10)
     step05_grid_collisions(s, time); //          v*_i         §8
     charge(report, FIRN_STAGE_GRID, &clock);
 
-    step07_deformations(s, dt); //               F_E, J_P     eq (11), (12)
-    step08_particle_velocities(s); //            v_p          §4.1(8)
+    step07_deformations(s, dt);          //               F_E, J_P     eq (11), (12)
+    step08_particle_velocities(s);       //            v_p          §4.1(8)
     step09_particle_collisions(s, time); //      v_p          §8
-    step10_positions(s, dt); //                  x_p          §4.1(10)
+    step10_positions(s, dt);             //                  x_p          §4.1(10)
     charge(report, FIRN_STAGE_G2P, &clock);
 
-    for_each_active_node (s, b, i)
-        report->active_nodes++;
+    for_each_active_node(s, b, i) report->active_nodes++;
     return check_particles(s, dt, report);
 }
 
 static void ref_limits(backend *s, step_limits *limits)
 {
     real speed2 = 0, wave2 = 0;
-    for_each_particle (s, p) {
+    for_each_particle(s, p)
+    {
         lame hard = snow_harden(p->mu0, p->lambda0, p->xi, p->J_P);
         speed2 = fmax(speed2, vec_norm2(p->v));
         wave2 = fmax(wave2, snow_wave_speed2(hard, p->m / p->V0));
@@ -338,12 +341,18 @@ static void ref_limits(backend *s, step_limits *limits)
 /* ---- State in and out --------------------------------------------------------------------------- */
 
 static const size_t attribute_offset[FIRN_STATE_ATTRIBUTES] = {
-    [FIRN_POSITION] = offsetof(particle, x),   [FIRN_VELOCITY] = offsetof(particle, v),
-    [FIRN_MASS] = offsetof(particle, m),       [FIRN_VOLUME] = offsetof(particle, V0),
-    [FIRN_F_E] = offsetof(particle, F_E),      [FIRN_J_P] = offsetof(particle, J_P),
-    [FIRN_B] = offsetof(particle, B),          [FIRN_MU0] = offsetof(particle, mu0),
-    [FIRN_LAMBDA0] = offsetof(particle, lambda0), [FIRN_HARDENING] = offsetof(particle, xi),
-    [FIRN_THETA_C] = offsetof(particle, theta_c), [FIRN_THETA_S] = offsetof(particle, theta_s),
+    [FIRN_POSITION] = offsetof(particle, x),
+    [FIRN_VELOCITY] = offsetof(particle, v),
+    [FIRN_MASS] = offsetof(particle, m),
+    [FIRN_VOLUME] = offsetof(particle, V0),
+    [FIRN_F_E] = offsetof(particle, F_E),
+    [FIRN_J_P] = offsetof(particle, J_P),
+    [FIRN_B] = offsetof(particle, B),
+    [FIRN_MU0] = offsetof(particle, mu0),
+    [FIRN_LAMBDA0] = offsetof(particle, lambda0),
+    [FIRN_HARDENING] = offsetof(particle, xi),
+    [FIRN_THETA_C] = offsetof(particle, theta_c),
+    [FIRN_THETA_S] = offsetof(particle, theta_s),
 };
 
 static firn_status ref_set(backend *s, firn_attribute attribute, size_t first, size_t count,

@@ -1,9 +1,9 @@
 /*
  * Volumes. After a few bisections most of the volume lies in boxes known to be inside. What the
- * surface boxes add is measured by one random point in each of them: an estimate without bias however
- * thin the shape is, whose standard error v sqrt(n p (1 - p)) falls faster than 1/n because the boxes
- * shrink as their number n grows (v is a box's volume, p the fraction of points inside; a common p is
- * the worst case). Refinement ends when three standard errors fit in the tolerance.
+ * surface boxes add is measured by one random point in each of them: an estimate without bias
+ * however thin the shape is, whose standard error v sqrt(n p (1 - p)) falls faster than 1/n because
+ * the boxes shrink as their number n grows (v is a box's volume, p the fraction of points inside; a
+ * common p is the worst case). Refinement ends when three standard errors fit in the tolerance.
  *
  * Invariant: all surface boxes have the same half extents.
  */
@@ -32,7 +32,7 @@ double cover_box_volume(int dimensions, const double half[3])
     return dimensions == 3 ? volume * 2 * half[2] : volume;
 }
 
-/* ---- Closed forms ----------------------------------------------------------------------------- */
+/* ---- Closed forms ---------------------------------------------------------------------------- */
 
 static double sphere_slice(double radius, double height)
 {
@@ -88,7 +88,7 @@ static double closed_form(const shape *s, int dimensions, double offset)
     return dimensions == 2 ? slice_area(s->ops) : primitive_volume(s->ops);
 }
 
-/* ---- Refinement ------------------------------------------------------------------------------- */
+/* ---- Refinement ------------------------------------------------------------------------------ */
 
 static bool add_inside(shape_cover *c, const double center[3])
 {
@@ -139,7 +139,7 @@ static bool refine(shape_cover *c, const shape *s)
     return true;
 }
 
-/* ---- Estimation ------------------------------------------------------------------------------- */
+/* ---- Estimation ------------------------------------------------------------------------------ */
 
 /* One point in each surface box: how many of them are inside. */
 static size_t count_hits(const shape_cover *c, const shape *s, uint64_t round)

@@ -1,11 +1,11 @@
 /*
  * Filling follows Ebeida et al. 2012 (A simple algorithm for maximal Poisson-disk sampling in high
- * dimensions): throw a dart into every cell that may still have room, in random order; then halve the
- * cells that are left and drop the parts that one disk covers or that lie outside the shape. Room that
- * is left shrinks to nothing in a finite number of levels.
+ * dimensions): throw a dart into every cell that may still have room, in random order; then halve
+ * the cells that are left and drop the parts that one disk covers or that lie outside the shape.
+ * Room that is left shrinks to nothing in a finite number of levels.
  *
- * Invariants: no two points (images included) are closer than the radius; all active cells of a level
- * are of one size and are parts of cells of the cube.
+ * Invariants: no two points (images included) are closer than the radius; all active cells of a
+ * level are of one size and are parts of cells of the cube.
  */
 #include "shape/disk_grid.h"
 
@@ -30,7 +30,7 @@ typedef struct active_cells {
     double size;
 } active_cells;
 
-/* ---- The grid --------------------------------------------------------------------------------- */
+/* ---- The grid -------------------------------------------------------------------------------- */
 
 double disk_cell(int dimensions, double radius)
 {
@@ -160,7 +160,7 @@ const double *disk_grid_point(const disk_grid *grid, const int cell[3])
     return grid->at[index] < 0 ? NULL : grid->points[grid->at[index]];
 }
 
-/* ---- Tests of a place or a part of a cell ------------------------------------------------------- */
+/* ---- Tests of a place or a part of a cell ---------------------------------------------------- */
 
 static double distance_square(int dimensions, const double a[3], const double b[3])
 {
@@ -238,7 +238,7 @@ static bool may_have_room(const disk_grid *g, const disk_domain *domain, int lev
            has_thickness(domain->shape, g->dimensions, center, 1e-6 * g->radius);
 }
 
-/* ---- Filling ------------------------------------------------------------------------------------ */
+/* ---- Filling --------------------------------------------------------------------------------- */
 
 static bool push_active(active_cells *a, const double corner[3])
 {
@@ -300,8 +300,8 @@ static bool throw_darts(disk_grid *g, const disk_domain *domain, active_cells *a
     return true;
 }
 
-/* Halve the active cells along each axis and keep the parts that may have room. The centre of a cell
- * is a corner of each part, so only disks over the centre can cover a part. */
+/* Halve the active cells along each axis and keep the parts that may have room. The centre of a
+ * cell is a corner of each part, so only disks over the centre can cover a part. */
 static bool halve(const disk_grid *g, const disk_domain *domain, int level, active_cells *a)
 {
     active_cells parts = {.size = a->size / 2};

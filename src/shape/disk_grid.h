@@ -1,9 +1,9 @@
 /*
  * Poisson disks in a cube of cells: points no closer than a radius, added until none fits any more.
  *
- * A cell's diagonal is just under the radius, so a cell holds at most one point and whatever covers a
- * place lies within two cells of it. Around the cube is a halo of two cells for points of neighbours;
- * a periodic grid keeps its own images there.
+ * A cell's diagonal is just under the radius, so a cell holds at most one point and whatever covers
+ * a place lies within two cells of it. Around the cube is a halo of two cells for points of
+ * neighbours; a periodic grid keeps its own images there.
  *
  * Does NOT do: choose the radius, or know of anything beyond its halo.
  */
@@ -59,8 +59,9 @@ const double *disk_grid_point(const disk_grid *grid, const int cell[3]);
 
 typedef enum disk_effort { DISK_QUICK, DISK_MAXIMAL } disk_effort;
 
-/* Add points to the cube where the domain is not covered; QUICK throws a few darts a cell, MAXIMAL ends
- * when no place is left. The new points are grid->points[first ..], images among them if periodic. */
+/* Add points to the cube where the domain is not covered; QUICK throws a few darts a cell,
+ * MAXIMAL ends when no place is left. The new points are grid->points[first ..], images among
+ * them if periodic. */
 firn_status disk_grid_fill(disk_grid *grid, const disk_domain *domain, disk_effort effort,
                            random_stream *random);
 

@@ -11,7 +11,8 @@
 
 #include "shape/shape.h"
 
-/* Cells low <= index < high. `deep`: every place in them is deeper inside than the walk's margin. */
+/* Cells low <= index < high. `deep`: every place in them is deeper inside than the walk's
+ * margin. */
 typedef firn_status lattice_visit(void *user, const int64_t low[3], const int64_t high[3],
                                   bool deep);
 

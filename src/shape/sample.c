@@ -48,7 +48,7 @@ void sample_points_clear(sample_points *points)
     *points = (sample_points){0};
 }
 
-/* ---- At random -------------------------------------------------------------------------------- */
+/* ---- At random ------------------------------------------------------------------------------- */
 
 /* Volumes of the inside boxes summed up to and including each; owned by the caller. */
 static double *sum_volumes(const shape_cover *cover)
@@ -116,7 +116,7 @@ firn_status sample_random(const sample_request *request, const shape_cover *cove
     return status;
 }
 
-/* ---- On a lattice ----------------------------------------------------------------------------- */
+/* ---- On a lattice ---------------------------------------------------------------------------- */
 
 typedef struct lattice {
     const lattice_walk *walk;
@@ -172,7 +172,7 @@ firn_status sample_lattice(const sample_request *request, const double low[3], c
     return lattice_walk_range(&walk, first, last);
 }
 
-/* ---- All methods ------------------------------------------------------------------------------ */
+/* ---- All methods ----------------------------------------------------------------------------- */
 
 static firn_status check_volume(const sample_request *request, const shape_cover *cover)
 {

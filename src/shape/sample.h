@@ -1,13 +1,14 @@
 /*
  * Filling shapes with particles: at random, on a lattice, or by Poisson disks.
  *
- * Promises: every point lies inside (distance <= 0). The same arguments give the same points on every
- * machine. Poisson: no two points are closer than the radius, and no further point would fit (the set
- * is maximal). The mean number of points is density of points times volume for all three methods; a
- * shape that has volume gets at least one.
+ * Promises: every point lies inside (distance <= 0). The same arguments give the same points on
+ * every machine. Poisson: no two points are closer than the radius, and no further point would fit
+ * (the set is maximal). The mean number of points is density of points times volume for all three
+ * methods; a shape that has volume gets at least one.
  *
- * The lattice is the world's, so that with 8 points a cell in 3D every grid cell gets the same eight.
- * Along an axis where the shape is thinner than the spacing it runs through the shape's middle.
+ * The lattice is the world's, so that with 8 points a cell in 3D every grid cell gets the same
+ * eight. Along an axis where the shape is thinner than the spacing it runs through the shape's
+ * middle.
  */
 #ifndef FIRN_SHAPE_SAMPLE_H
 #define FIRN_SHAPE_SAMPLE_H
@@ -41,7 +42,8 @@ void sample_points_clear(sample_points *points);
 /* The Poisson radius that gives that many points per volume far from any surface. */
 double sample_poisson_radius(int dimensions, double points_per_volume);
 
-/* Counter-based random numbers: the n-th value of a stream, independent of any order of evaluation. */
+/* Counter-based random numbers: the n-th value of a stream, independent of any order of
+ * evaluation. */
 uint64_t random_bits(uint64_t seed, uint64_t n);
 double random_unit(uint64_t seed, uint64_t n); /* [0, 1) */
 

@@ -1,5 +1,6 @@
-/* The three ways of filling a shape; sample.c chooses. All append to `points`, whose count may stay 0
- * where the shape is smaller than the spacing. `low` and `high` are the shape's finite bounds. */
+/* The three ways of filling a shape; sample.c chooses. All append to `points`, whose count may
+ * stay 0 where the shape is smaller than the spacing. `low` and `high` are the shape's finite
+ * bounds. */
 #ifndef FIRN_SHAPE_SAMPLE_METHODS_H
 #define FIRN_SHAPE_SAMPLE_METHODS_H
 

@@ -1,19 +1,20 @@
 /*
  * Poisson disks in a shape.
  *
- * Almost all points come from one maximal periodic tile, made anew for each seed and repeated through
- * space on a grid of blocks. Near the surface, where neighbours from the tile are missing, darts then
- * complete the set until nothing fits any more.
+ * Almost all points come from one maximal periodic tile, made anew for each seed and repeated
+ * through space on a grid of blocks. Near the surface, where neighbours from the tile are missing,
+ * darts then complete the set until nothing fits any more.
  *
- * Measured constants, in units of the radius r (tests/shape/test_poisson.c repeats the measurement):
- *   DENSITY  points per r^d in a large periodic tile, mean of many. Random sequential addition is known
- *            to saturate at 0.6965 in 2D and 0.7336 in 3D.
- *   EDGE     a maximal set crowds at a surface, because nothing beyond it keeps points away: a shape
- *            holds as many points as one grown by EDGE r would hold at that density. Spheres and boxes
- *            from 4 to 20 radii agree on it within 1 %, in 2D and in 3D.
+ * Measured constants, in units of the radius r (tests/shape/test_poisson.c repeats the
+ * measurement):
+ *   DENSITY  points per r^d in a large periodic tile, mean of many. Random sequential addition is
+ *            known to saturate at 0.6965 in 2D and 0.7336 in 3D.
+ *   EDGE     a maximal set crowds at a surface, because nothing beyond it keeps points away: a
+ *            shape holds as many points as one grown by EDGE r would hold at that density. Spheres
+ *            and boxes from 4 to 20 radii agree on it within 1 %, in 2D and in 3D.
  *
- * Invariants: no two points are closer than the radius; whatever is deeper inside than the radius is
- * covered by the tile alone; points of a deep block never reach a place that may lack cover.
+ * Invariants: no two points are closer than the radius; whatever is deeper inside than the radius
+ * is covered by the tile alone; points of a deep block never reach a place that may lack cover.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -77,7 +78,7 @@ static firn_status out_of_memory(void)
     return fail(FIRN_NO_MEMORY, "not enough memory to sample a shape");
 }
 
-/* ---- The tile ----------------------------------------------------------------------------------- */
+/* ---- The tile -------------------------------------------------------------------------------- */
 
 static size_t power(size_t base, int exponent)
 {
@@ -140,7 +141,7 @@ static void block_corner(const filling *f, const int32_t place[3], double corner
         corner[i] = i < f->dimensions ? f->origin[i] + place[i] * f->block_side : 0;
 }
 
-/* ---- Blocks ------------------------------------------------------------------------------------- */
+/* ---- Blocks ---------------------------------------------------------------------------------- */
 
 /* Lattice visit: note the blocks of a range. */
 static firn_status note_blocks(void *user, const int64_t low[3], const int64_t high[3], bool deep)
@@ -213,7 +214,7 @@ static firn_status add_point(filling *f, block *b, const double x[3])
     return FIRN_OK;
 }
 
-/* ---- Filling ------------------------------------------------------------------------------------ */
+/* ---- Filling --------------------------------------------------------------------------------- */
 
 /* The tile's points that are inside the shape, in a block of the layer. */
 static firn_status stamp(filling *f, block *b)

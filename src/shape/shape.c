@@ -10,7 +10,7 @@ static bool is_operation(shape_kind kind)
     return kind == SHAPE_UNION || kind == SHAPE_INTERSECT || kind == SHAPE_SUBTRACT;
 }
 
-/* ---- Making ------------------------------------------------------------------------------------- */
+/* ---- Making ---------------------------------------------------------------------------------- */
 
 static shape *shape_allocate(size_t count, size_t depth)
 {
@@ -97,7 +97,7 @@ void shape_translate(shape *s, const double offset[3])
             s->ops[n].origin[i] += offset[i];
 }
 
-/* ---- Distances of primitives in their own frame -------------------------------------------------- */
+/* ---- Distances of primitives in their own frame ---------------------------------------------- */
 
 /* g stays zero where no direction leads away from the inside. */
 static double sphere_distance(double radius, const double p[3], double g[3])
@@ -109,8 +109,8 @@ static double sphere_distance(double radius, const double p[3], double g[3])
     return length - radius;
 }
 
-/* Of the box of half extents h in `axes` axes: q = |p| - h. Outside, the nearest point of the box is
- * reached along the positive parts of q; inside, through the nearest face. */
+/* Of the box of half extents h in `axes` axes: q = |p| - h. Outside, the nearest point of the
+ * box is reached along the positive parts of q; inside, through the nearest face. */
 static double corner_distance(int axes, const double *q, double *g)
 {
     double square = 0;
@@ -198,7 +198,7 @@ static double primitive_distance(const shape_op *op, const double x[3], double g
     return distance;
 }
 
-/* ---- Running the program -------------------------------------------------------------------------- */
+/* ---- Running the program --------------------------------------------------------------------- */
 
 typedef struct value {
     double distance;

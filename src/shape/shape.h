@@ -3,12 +3,12 @@
  * subtraction. Negative inside.
  *
  * A shape is a flat postfix program: a primitive pushes (distance, gradient), an operation combines
- * the top of the stack. Flat, so that it can be copied to another processor as it is. In 2D a shape is
- * its own slice at z = 0; half extents and half heights may be INFINITY, so that no face lies nearer
- * than those seen in the plane.
+ * the top of the stack. Flat, so that it can be copied to another processor as it is. In 2D a shape
+ * is its own slice at z = 0; half extents and half heights may be INFINITY, so that no face lies
+ * nearer than those seen in the plane.
  *
- * The distance is exact for primitives; for combinations it is a lower bound of the true distance in
- * magnitude, which is all that sampling, volumes and colliders rely on.
+ * The distance is exact for primitives; for combinations it is a lower bound of the true distance
+ * in magnitude, which is all that sampling, volumes and colliders rely on.
  *
  * Does NOT do: parsing (src/scene), motion (src/collider).
  */
@@ -49,7 +49,8 @@ enum { SHAPE_MAX_DEPTH = 32 };
 /* A primitive, in its own frame at the origin. Owned by the caller. */
 shape *shape_primitive(shape_kind kind, const double params[4]);
 
-/* a op b; takes ownership of both, returns one. NULL when the stack would be too deep (both freed). */
+/* a op b; takes ownership of both, returns one. NULL when the stack would be too deep (both
+ * freed). */
 shape *shape_combine(shape_kind op, shape *a, shape *b);
 
 /* Turn about the world origin, then move, in place. */

@@ -50,6 +50,11 @@ static void test_one_step_when_nothing_limits(void **state)
     assert_true(time_step_to_land(0.25, 0.5, INFINITY) == 0.25);
     assert_true(time_step_to_land(0.25, 0.5, 10) == 0.25);
     assert_true(isnan(time_step_to_land(0.25, 0.5, NAN)));
+    for (int k = 0; k < 1000; k++) {
+        double frame_time = random_in(0.5, 1), time = random_in(0, 0.2);
+        double dt = time_step_to_land(time, frame_time, INFINITY);
+        assert_true(time_step_end(time, frame_time, dt) == frame_time);
+    }
 }
 
 /* A step that shrinks on the way (the snow hardens) still lands. */

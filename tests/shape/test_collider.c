@@ -127,7 +127,8 @@ static void bodies_act_in_order(void **state)
     assert_false(collide_velocity(&none, 0, (double[3]){0, 0, 0}, u));
 }
 
-/* The slice of a body that is not upright in z: its normal leans out of the plane, snow must not. */
+/* The slice of a body that is not upright in z: its normal leans out of the plane, snow must
+ * not. */
 static void normals_lie_in_the_plane_in_2d(void **state)
 {
     (void)state;

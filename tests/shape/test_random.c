@@ -5,7 +5,8 @@
 
 #include <math.h>
 
-/* Chi square over so many bins exceeds this once in about 10^5 honest generators (Wilson-Hilferty). */
+/* Chi square over so many bins exceeds this once in about 10^5 honest generators
+ * (Wilson-Hilferty). */
 static double chi_square_limit(int bins)
 {
     double k = bins - 1, a = 2 / (9 * k);

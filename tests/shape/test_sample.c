@@ -1,4 +1,5 @@
-/* What all three ways of sampling promise: inside, in number, in mass, reproducible; and their errors. */
+/* What all three ways of sampling promise: inside, in number, in mass, reproducible; and their
+ * errors. */
 #include "shape/cmocka_all.h"
 
 #include "shape/make_shape.h"
@@ -164,7 +165,7 @@ static void far_parts_cost_nothing(void **state)
     shape_destroy(&s);
 }
 
-/* ---- Seeds -------------------------------------------------------------------------------------- */
+/* ---- Seeds ----------------------------------------------------------------------------------- */
 
 static uint64_t hash(const sample_points *points, int dimensions)
 {
@@ -213,7 +214,7 @@ static void golden_points(void **state)
                 fail_msg("%dD method %d: 0x%016lx", d, m, (unsigned long)hash_of(d, METHODS[m], 1));
 }
 
-/* ---- Errors ------------------------------------------------------------------------------------- */
+/* ---- Errors ---------------------------------------------------------------------------------- */
 
 static void check_refused(shape *s, int dimensions, double n, const char *words)
 {

@@ -24,7 +24,7 @@ static void assert_gradient(const shape *s, const double x[3], const double expe
         assert_near(g[i], expected[i], 1e-14);
 }
 
-/* ---- Closed forms ------------------------------------------------------------------------------- */
+/* ---- Closed forms ---------------------------------------------------------------------------- */
 
 static void primitives_have_their_closed_forms(void **state)
 {
@@ -107,7 +107,7 @@ static void endless_boxes_are_their_slice(void **state)
     shape_destroy(&thick);
 }
 
-/* ---- Properties of many shapes ------------------------------------------------------------------ */
+/* ---- Properties of many shapes --------------------------------------------------------------- */
 
 enum { SHAPES = 11 };
 
@@ -242,7 +242,8 @@ static void half_spaces_have_no_end_until_they_are_cut(void **state)
     assert_false(shape_bounds(s, 3, low, high));
     assert_true(isinf(low[0]) && isinf(high[0]) && isinf(low[1]));
     assert_near(high[1], 1, 0);
-    /* Below y = 1 but not below y = -1, between x = -2 and 2: bounded in the plane, not in space. */
+    /* Below y = 1 but not below y = -1, between x = -2 and 2: bounded in the plane, not in
+     * space. */
     s = without(s, moved(halfspace(), 0, -1, 0));
     s = without(s, moved(turned(halfspace(), 2, -M_PI / 2), -2, 0, 0));
     s = without(s, moved(turned(halfspace(), 2, M_PI / 2), 2, 0, 0));
@@ -257,7 +258,7 @@ static void half_spaces_have_no_end_until_they_are_cut(void **state)
     shape_destroy(&s);
 }
 
-/* ---- Programs ----------------------------------------------------------------------------------- */
+/* ---- Programs -------------------------------------------------------------------------------- */
 
 static void depth_is_limited(void **state)
 {

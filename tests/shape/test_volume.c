@@ -1,4 +1,5 @@
-/* Volumes against closed forms: whole primitives, slices, combinations, and shapes thin as paper. */
+/* Volumes against closed forms: whole primitives, slices, combinations, and shapes thin as
+ * paper. */
 #include "shape/cmocka_all.h"
 
 #include "shape/make_shape.h"
