@@ -9,6 +9,8 @@
 #ifndef FIRN_SRC_BACKEND_H
 #define FIRN_SRC_BACKEND_H
 
+#include <time.h>
+
 #include "collider/collider.h"
 #include "firn/scene.h"
 
@@ -37,6 +39,22 @@ typedef struct step_report {
     double bad_position[3];
     double bad_value;
 } step_report;
+
+/* Milliseconds on a clock that never goes back. */
+static inline double stage_clock(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return 1e3 * (double)now.tv_sec + 1e-6 * (double)now.tv_nsec;
+}
+
+/* Charge the time since `*since` to a stage, and begin the next. */
+static inline void stage_charge(step_report *report, firn_stage stage, double *since)
+{
+    double now = stage_clock();
+    report->stage_ms[stage] += now - *since;
+    *since = now;
+}
 
 typedef struct backend_ops {
     const char *name;

@@ -70,6 +70,8 @@ uint32_t blocks_at(cpu_grid *grid, const int32_t at[3])
         memset(fresh->near, 0xff, sizeof fresh->near);
         memcpy(fresh->at, at, sizeof fresh->at);
         fresh->near[CPU_STAY] = grid->count;
+        if (grid->count > 0) /* lists of particles follow each other, empty ones too */
+            fresh->first = fresh[-1].first + fresh[-1].count;
         grid->slots[slot] = ++grid->count;
     }
     return grid->slots[slot] - 1;

@@ -2,13 +2,13 @@
 #include "cpu/cpu.h"
 
 #include <math.h>
-#include <omp.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cpu/blocks.h"
 #include "cpu/kernels.h"
 #include "cpu/sort.h"
+#include "cpu/team.h"
 #define FIRN_DIM 3
 #include "method/stress_series.h"
 #include "status.h"
@@ -22,11 +22,12 @@ static const double FARTHEST_CELL = 0x1p24;
 struct backend {
     const firn_settings *settings;
     const collider_set *colliders;
-    int threads;
+    team *threads;
     const cpu_kernels *kernels;
     cpu_store store;
     cpu_grid grid;
     cpu_scratch **scratch; /* one a thread */
+    cpu_outcome *outcome;  /* likewise */
     bool sorted;           /* false: memory is in row order and `base` holds the cells */
     int32_t (*base)[3];
     uint32_t *place; /* row -> position in order; NULL when not known */
@@ -34,6 +35,7 @@ struct backend {
     bool limits_known;
     step_limits limits;
     cpu_pass pass;
+    const uint32_t *colour; /* the blocks of the colour at work in P2G */
 };
 
 static double pass_origin(const firn_settings *settings)
@@ -70,13 +72,26 @@ static void cpu_destroy(backend **self)
         return;
     free_store(&s->store);
     blocks_free(&s->grid);
-    for (int t = 0; s->scratch && t < s->threads; t++)
+    for (int t = 0; s->scratch && t < team_threads(s->threads); t++)
         free(s->scratch[t]);
     free(s->scratch);
+    free(s->outcome);
+    team_destroy(&s->threads);
     free(s->base);
     free(s->place);
     free(s);
     *self = NULL;
+}
+
+static bool make_scratch(backend *s)
+{
+    int threads = team_threads(s->threads);
+    s->scratch = calloc((size_t)threads, sizeof *s->scratch);
+    s->outcome = calloc((size_t)threads, sizeof *s->outcome);
+    bool complete = s->scratch && s->outcome;
+    for (int t = 0; complete && t < threads; t++)
+        complete = (s->scratch[t] = allocate(1, s->kernels->scratch_bytes)) != NULL;
+    return complete;
 }
 
 static firn_status cpu_create(const backend_problem *problem, backend **out)
@@ -86,18 +101,14 @@ static firn_status cpu_create(const backend_problem *problem, backend **out)
         return fail(FIRN_NO_MEMORY, "out of memory for the solver");
     s->settings = problem->settings;
     s->colliders = problem->colliders;
-    s->threads = problem->threads > 0 ? problem->threads : omp_get_max_threads();
     s->grid.dimensions = s->settings->dimensions;
     s->grid.field_count = s->settings->transfer == FIRN_APIC ? 1 : 2;
-    s->kernels = cpu_kernels_find(s->settings);
-    s->scratch = s->kernels ? calloc((size_t)s->threads, sizeof *s->scratch) : NULL;
-    bool complete = s->scratch != NULL;
-    for (int t = 0; complete && t < s->threads; t++)
-        complete = (s->scratch[t] = allocate(1, s->kernels->scratch_bytes)) != NULL;
-    if (!complete) {
-        firn_status status = s->kernels
-                                 ? fail(FIRN_NO_MEMORY, "out of memory for %d threads", s->threads)
-                                 : FIRN_USAGE;
+    firn_status status = FIRN_OK;
+    if (!(s->kernels = cpu_kernels_find(s->settings)))
+        status = FIRN_USAGE;
+    else if (!(s->threads = team_create(problem->threads)) || !make_scratch(s))
+        status = fail(FIRN_NO_MEMORY, "the system has no room for %d threads", problem->threads);
+    if (status != FIRN_OK) {
         cpu_destroy(&s);
         return status;
     }
@@ -151,6 +162,14 @@ static uint32_t slot_of(const backend *s, size_t row)
     return s->sorted ? s->store.order[s->place[row]] : (uint32_t)row;
 }
 
+static void note_places(void *context, int thread, size_t begin, size_t end)
+{
+    backend *s = context;
+    (void)thread;
+    for (size_t k = begin; k < end; k++)
+        s->place[s->store.row[s->store.order[k]]] = (uint32_t)k;
+}
+
 static firn_status know_places(const backend *s)
 {
     backend *cache = (backend *)s;
@@ -159,9 +178,7 @@ static firn_status know_places(const backend *s)
     cache->place = malloc((s->store.count + 1) * sizeof *s->place);
     if (!s->place)
         return fail(FIRN_NO_MEMORY, "out of memory to find %zu particles", s->store.count);
-#pragma omp parallel for schedule(static) num_threads(s->threads)
-    for (size_t k = 0; k < s->store.count; k++)
-        cache->place[s->store.row[s->store.order[k]]] = (uint32_t)k;
+    team_for(s->threads, s->store.count, 65536, note_places, cache);
     return FIRN_OK;
 }
 
@@ -298,25 +315,39 @@ static firn_status cpu_set(backend *s, firn_attribute attribute, size_t first, s
     return status;
 }
 
-static firn_status cpu_get(const backend *s, firn_attribute attribute, size_t first, size_t count,
-                           double *values)
+typedef struct getting {
+    const backend *state;
+    firn_attribute attribute;
+    size_t first;
+    double *values;
+} getting;
+
+static void get_rows(void *context, int thread, size_t begin, size_t end)
 {
-    int d = s->settings->dimensions, width = firn_attribute_components(attribute, d);
-    firn_status status = know_places(s);
-    if (status != FIRN_OK)
-        return status;
-#pragma omp parallel for schedule(static) num_threads(s->threads)
-    for (size_t r = 0; r < count; r++) {
-        double *value = values + r * (size_t)width;
-        if (attribute == FIRN_POSITION) {
-            get_position(s, first + r, value);
+    const getting *g = context;
+    const backend *s = g->state;
+    int d = s->settings->dimensions, width = firn_attribute_components(g->attribute, d);
+    (void)thread;
+    for (size_t r = begin; r < end; r++) {
+        double *value = g->values + r * (size_t)width;
+        if (g->attribute == FIRN_POSITION) {
+            get_position(s, g->first + r, value);
             continue;
         }
-        field_view at = view(s, attribute, slot_of(s, first + r));
+        field_view at = view(s, g->attribute, slot_of(s, g->first + r));
         for (int k = 0; k < width; k++)
             value[k] = at.first ? *component(at, k, width, d) : 0;
     }
-    return FIRN_OK;
+}
+
+static firn_status cpu_get(const backend *s, firn_attribute attribute, size_t first, size_t count,
+                           double *values)
+{
+    firn_status status = know_places(s);
+    getting all = {s, attribute, first, values};
+    if (status == FIRN_OK)
+        team_for(s->threads, count, 2048, get_rows, &all);
+    return status;
 }
 
 /* ---- Stepping ----------------------------------------------------------------------------------- */
@@ -397,69 +428,71 @@ static void clear_block(backend *s, uint32_t index)
     }
 }
 
+static void clear_blocks(void *context, int thread, size_t begin, size_t end)
+{
+    (void)thread;
+    for (size_t b = begin; b < end; b++)
+        clear_block(context, (uint32_t)b);
+}
+
+static void p2g_blocks(void *context, int thread, size_t begin, size_t end)
+{
+    backend *s = context;
+    for (size_t k = begin; k < end; k++)
+        s->kernels->p2g(&s->pass, s->colour[k], s->scratch[thread]);
+}
+
 /* Steps 1 3 for all blocks: colour by colour, so that no two blocks at work share a node. */
 static void pass_p2g(backend *s)
 {
-#pragma omp parallel num_threads(s->threads)
-    {
-#pragma omp for schedule(static)
-        for (uint32_t b = 0; b < s->grid.count; b++)
-            clear_block(s, b);
-        for (int c = 0; c < 8; c++) {
-#pragma omp for schedule(dynamic, 4)
-            for (uint32_t k = 0; k < s->grid.colour_count[c]; k++)
-                s->kernels->p2g(&s->pass, s->grid.colour[c][k], s->scratch[omp_get_thread_num()]);
-        }
+    team_for(s->threads, s->grid.count, 64, clear_blocks, s);
+    for (int c = 0; c < 8; c++) {
+        s->colour = s->grid.colour[c];
+        team_for(s->threads, s->grid.colour_count[c], 4, p2g_blocks, s);
     }
 }
 
-/* Step 2 for all blocks. */
-static void pass_volumes(backend *s)
+/* Step 2 for the blocks of a range. */
+static void volumes_blocks(void *context, int thread, size_t begin, size_t end)
 {
-#pragma omp parallel for schedule(dynamic, 4) num_threads(s->threads)
-    for (uint32_t b = 0; b < s->grid.count; b++)
+    backend *s = context;
+    for (size_t b = begin; b < end; b++)
         if (s->grid.blocks[b].count)
-            s->kernels->volumes(&s->pass, b, s->scratch[omp_get_thread_num()], s->store.cold);
+            s->kernels->volumes(&s->pass, (uint32_t)b, s->scratch[thread], s->store.cold);
 }
 
-static void merge(cpu_outcome *total, const cpu_outcome *part)
+/* Steps 4 5 for the blocks of a range. */
+static void grid_blocks(void *context, int thread, size_t begin, size_t end)
 {
-    if (part->bad_position < total->bad_position)
-        total->bad_position = part->bad_position;
-    for (int k = 0; k < 16; k++) {
-        total->max_speed2[k] = fmaxf(total->max_speed2[k], part->max_speed2[k]);
-        total->max_wave2[k] = fmaxf(total->max_wave2[k], part->max_wave2[k]);
-    }
-    total->active_nodes += part->active_nodes;
+    backend *s = context;
+    for (size_t b = begin; b < end; b++)
+        s->kernels->grid(&s->pass, (uint32_t)b, &s->outcome[thread]);
 }
 
-/* Steps 4 5 for all blocks. */
-static void pass_grid(backend *s, cpu_outcome *total)
+/* Steps 7 8 9 10 for the blocks of a range. */
+static void g2p_blocks(void *context, int thread, size_t begin, size_t end)
 {
-#pragma omp parallel num_threads(s->threads)
-    {
-        cpu_outcome part = {.bad_position = CPU_NONE};
-#pragma omp for schedule(dynamic, 16)
-        for (uint32_t b = 0; b < s->grid.count; b++)
-            s->kernels->grid(&s->pass, b, &part);
-#pragma omp critical
-        merge(total, &part);
-    }
+    backend *s = context;
+    for (size_t b = begin; b < end; b++)
+        if (s->grid.blocks[b].count)
+            s->kernels->g2p(&s->pass, (uint32_t)b, s->scratch[thread], &s->outcome[thread]);
 }
 
-/* Steps 7 8 9 10 for all blocks. */
-static void pass_g2p(backend *s, cpu_outcome *total)
+/* All threads' outcomes in one. */
+static cpu_outcome merged(const backend *s)
 {
-#pragma omp parallel num_threads(s->threads)
-    {
-        cpu_outcome part = {.bad_position = CPU_NONE};
-#pragma omp for schedule(dynamic, 4)
-        for (uint32_t b = 0; b < s->grid.count; b++)
-            if (s->grid.blocks[b].count)
-                s->kernels->g2p(&s->pass, b, s->scratch[omp_get_thread_num()], &part);
-#pragma omp critical
-        merge(total, &part);
+    cpu_outcome total = {.bad_position = CPU_NONE};
+    for (int t = 0; t < team_threads(s->threads); t++) {
+        const cpu_outcome *part = &s->outcome[t];
+        if (part->bad_position < total.bad_position)
+            total.bad_position = part->bad_position;
+        for (int k = 0; k < 16; k++) {
+            total.max_speed2[k] = fmaxf(total.max_speed2[k], part->max_speed2[k]);
+            total.max_wave2[k] = fmaxf(total.max_wave2[k], part->max_wave2[k]);
+        }
+        total.active_nodes += part->active_nodes;
     }
+    return total;
 }
 
 static void keep_limits(backend *s, const cpu_outcome *outcome)
@@ -490,17 +523,10 @@ static firn_status report_bad(backend *s, uint32_t position, step_report *report
                                     report->bad_what, report->bad_value);
 }
 
-static void charge(step_report *report, firn_stage stage, double *since)
-{
-    double now = omp_get_wtime();
-    report->stage_ms[stage] += 1e3 * (now - *since);
-    *since = now;
-}
-
 static firn_status cpu_step(backend *s, double time, double dt, bool first, step_report *report)
 {
     *report = (step_report){0};
-    double clock = omp_get_wtime();
+    double clock = stage_clock();
     firn_status status = prepare(s);
     if (status != FIRN_OK)
         return status;
@@ -510,24 +536,26 @@ static firn_status cpu_step(backend *s, double time, double dt, bool first, step
         status = sort_memory(&s->store, &s->grid, s->threads);
     if (status != FIRN_OK)
         return status;
-    charge(report, FIRN_STAGE_SORT, &clock);
+    stage_charge(report, FIRN_STAGE_SORT, &clock);
 
     pass_p2g(s);
     if (first && s->settings->rest_volume == FIRN_VOLUME_GRID) {
-        pass_volumes(s);
+        team_for(s->threads, s->grid.count, 4, volumes_blocks, s);
         pass_p2g(s); /* again: forces follow from the volumes */
     }
-    charge(report, FIRN_STAGE_P2G, &clock);
-    cpu_outcome outcome = {.bad_position = CPU_NONE};
-    pass_grid(s, &outcome);
-    charge(report, FIRN_STAGE_GRID, &clock);
-    pass_g2p(s, &outcome);
-    charge(report, FIRN_STAGE_G2P, &clock);
+    stage_charge(report, FIRN_STAGE_P2G, &clock);
+    for (int t = 0; t < team_threads(s->threads); t++)
+        s->outcome[t] = (cpu_outcome){.bad_position = CPU_NONE};
+    team_for(s->threads, s->grid.count, 16, grid_blocks, s);
+    stage_charge(report, FIRN_STAGE_GRID, &clock);
+    team_for(s->threads, s->grid.count, 4, g2p_blocks, s);
+    stage_charge(report, FIRN_STAGE_G2P, &clock);
+    cpu_outcome outcome = merged(s);
     report->active_nodes = outcome.active_nodes;
     if (outcome.bad_position != CPU_NONE)
         return report_bad(s, outcome.bad_position, report);
     status = sort_step(&s->store, &s->grid, s->threads);
-    charge(report, FIRN_STAGE_SORT, &clock);
+    stage_charge(report, FIRN_STAGE_SORT, &clock);
     keep_limits(s, &outcome);
     return status;
 }

@@ -45,6 +45,8 @@ FN void gather_affine(const cpu_pass *pass, const uint32_t *order, cpu_scratch *
                       int end, int cell, int width, int depth)
 {
     real h = real_of((float)pass->cell_size);
+    lane_mask affine_channels =
+        (lane_mask){0, -1, -1, -1, 0, -1, -1, -1, 0, -1, -1, -1, 0, -1, -1, -1};
     real L[16];
     lines_load(L, s->tile[0], cell, width, depth);
     for (int k = first; k < end; k++) {
@@ -68,7 +70,8 @@ FN void gather_affine(const cpu_pass *pass, const uint32_t *order, cpu_scratch *
         }
         real wx = spread_x(w), dx = spread_x(d);
         real_store(s->row[k], sum_quarters(wx * S0, spread_x(g) * S0, wx * S1, wx * S2));
-        affine_store(&pass->affine[order[k]], h * sum_quarters(dx * S0, wx * By, wx * Bz, S0));
+        real B = h * sum_quarters(dx * S0, wx * By, wx * Bz, S0);
+        affine_store(&pass->affine[order[k]], lane_select(affine_channels, B, real_of(0)));
     }
 }
 
@@ -172,8 +175,17 @@ FN void update_particles(const cpu_pass *pass, cpu_block *block, const uint32_t 
         r[k] = real_load(rows[k]);
     transpose(r);
 
+    /* Channel 0 of the grid is a unit, so channel 0 here is what the weights and slopes really sum to:
+     * 1 and 0 but for rounding, which would add up over thousands of steps. */
+    real missing = R(1) - r[0] * R(1 / GRID_UNIT);
+    mat grad_v;
+    for (int a = 0; a < 3; a++) {
+        r[a + 1] += r[a + 1] * missing;
+        real per_unit = p.v.e[a] * R(1 / GRID_UNIT);
+        for (int b = 0; b < 3; b++)
+            grad_v.m[a][b] = r[4 * b + a + 5] - r[4 * b + 4] * per_unit;
+    }
     real inv_h = real_of(1 / (float)pass->cell_size);
-    mat grad_v = {{{r[5], r[9], r[13]}, {r[6], r[10], r[14]}, {r[7], r[11], r[15]}}};
     p.F_E = mat_mad(p.F_E, inv_h * pass->dt, mat_mul(grad_v, p.F_E));
     lane_mask yields = step07_yields(p.F_E, p.theta_c, p.theta_s);
     if (lane_any(yields))

@@ -41,7 +41,8 @@ FN void grid_block_pass(const cpu_pass *pass, uint32_t index, cpu_outcome *outco
         real v_new = v + dv;
         if (!apic)
             v_new += real_load(second) * inv_m;
-        real_store(first, lane_select(keep, v_new, real_of(0)));
+        real unit = lane_select(active & ~is_velocity, real_of(GRID_UNIT), real_of(0));
+        real_store(first, lane_select(keep, v_new, unit));
         for (int k = 0; k < 4; k++)
             if (active[4 * k]) {
                 active_nodes++;
@@ -49,7 +50,8 @@ FN void grid_block_pass(const cpu_pass *pass, uint32_t index, cpu_outcome *outco
                     collide_node(pass, block, 4 * l + k, first + 4 * k);
             }
         if (!apic)
-            real_store(second, lane_select(keep, real_load(first) - pass->blend * v, real_of(0)));
+            real_store(second,
+                       lane_select(keep, real_load(first) - pass->blend * v, real_load(first)));
     }
     outcome->active_nodes += active_nodes;
 }

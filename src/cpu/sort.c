@@ -49,15 +49,25 @@ static void order_block(const cpu_store *store, cpu_block *block)
     }
 }
 
-static void order_blocks(const cpu_store *store, cpu_grid *grid, int threads)
+/* What the loops below run over. */
+typedef struct sorting {
+    cpu_store *store;
+    cpu_grid *grid;
+    void *records; /* to be moved, of `size` bytes each */
+    size_t size;
+} sorting;
+
+static void order_blocks(void *context, int thread, size_t begin, size_t end)
 {
-#pragma omp parallel for schedule(dynamic, 16) num_threads(threads)
-    for (uint32_t b = 0; b < grid->count; b++)
-        order_block(store, &grid->blocks[b]);
+    const sorting *s = context;
+    (void)thread;
+    for (size_t b = begin; b < end; b++)
+        order_block(s->store, &s->grid->blocks[b]);
 }
 
-firn_status sort_start(cpu_store *store, cpu_grid *grid, const int32_t (*base)[3], int threads)
+firn_status sort_start(cpu_store *store, cpu_grid *grid, const int32_t (*base)[3], team *threads)
 {
+    sorting all = {.store = store, .grid = grid};
     blocks_clear(grid);
     int axes = grid->dimensions;
     for (size_t r = 0; r < store->count; r++) {
@@ -78,7 +88,7 @@ firn_status sort_start(cpu_store *store, cpu_grid *grid, const int32_t (*base)[3
         store->arriving[k] = (uint32_t)r;
         store->arriving_cell[k] = (uint8_t)((base[r][0] & 3) | (base[r][1] & 3) << 2 | z << 4);
     }
-    order_blocks(store, grid, threads);
+    team_for(threads, grid->count, 16, order_blocks, &all);
     return sort_memory(store, grid, threads);
 }
 
@@ -98,10 +108,11 @@ static bool make_destinations(cpu_grid *grid)
 
 /* How many particles each block gets, and where in it those of each neighbour begin: `leaving` of the
  * sender becomes a position. Neighbours come in the order of directions. */
-static void count_arrivals(cpu_grid *grid, int threads)
+static void count_arrivals(void *context, int thread, size_t begin, size_t end)
 {
-#pragma omp parallel for schedule(static) num_threads(threads)
-    for (uint32_t b = 0; b < grid->count; b++) {
+    cpu_grid *grid = ((const sorting *)context)->grid;
+    (void)thread;
+    for (size_t b = begin; b < end; b++) {
         cpu_block *block = &grid->blocks[b];
         uint32_t count = 0;
         for (int d = 0; d < CPU_DIRECTIONS; d++) {
@@ -117,8 +128,9 @@ static void count_arrivals(cpu_grid *grid, int threads)
 }
 
 /* Send the numbers of one block's particles to where they went. */
-static void send(const cpu_store *store, cpu_grid *grid, const cpu_block *block, uint32_t *position)
+static void send_block(const cpu_store *store, const cpu_grid *grid, const cpu_block *block)
 {
+    uint32_t position[CPU_DIRECTIONS];
     for (int d = 0; d < CPU_DIRECTIONS; d++)
         if (block->near[d] != CPU_NONE)
             position[d] = grid->blocks[block->near[d]].next_first + block->leaving[d];
@@ -130,27 +142,32 @@ static void send(const cpu_store *store, cpu_grid *grid, const cpu_block *block,
     }
 }
 
-firn_status sort_step(cpu_store *store, cpu_grid *grid, int threads)
+static void send_blocks(void *context, int thread, size_t begin, size_t end)
 {
+    const sorting *s = context;
+    (void)thread;
+    for (size_t b = begin; b < end; b++)
+        if (s->grid->blocks[b].count > 0)
+            send_block(s->store, s->grid, &s->grid->blocks[b]);
+}
+
+firn_status sort_step(cpu_store *store, cpu_grid *grid, team *threads)
+{
+    sorting all = {.store = store, .grid = grid};
     if (!make_destinations(grid))
         return out_of_memory(grid);
-    count_arrivals(grid, threads);
+    team_for(threads, grid->count, 64, count_arrivals, &all);
     uint32_t first = 0;
     for (uint32_t b = 0; b < grid->count; b++) {
         grid->blocks[b].next_first = first;
         first += grid->blocks[b].arriving;
     }
-#pragma omp parallel for schedule(dynamic, 16) num_threads(threads)
-    for (uint32_t b = 0; b < grid->count; b++) {
-        uint32_t position[CPU_DIRECTIONS];
-        if (grid->blocks[b].count > 0)
-            send(store, grid, &grid->blocks[b], position);
-    }
+    team_for(threads, grid->count, 16, send_blocks, &all);
     for (uint32_t b = 0; b < grid->count; b++) {
         grid->blocks[b].first = grid->blocks[b].next_first;
         grid->blocks[b].count = grid->blocks[b].arriving;
     }
-    order_blocks(store, grid, threads);
+    team_for(threads, grid->count, 16, order_blocks, &all);
     return blocks_prepare(grid) ? FIRN_OK : out_of_memory(grid);
 }
 
@@ -165,19 +182,29 @@ static int by_curve(const void *a, const void *b)
     return x->curve < y->curve ? -1 : x->curve > y->curve;
 }
 
-/* Move records of `size` bytes into `order` through the spare memory. */
-static void move_records(const cpu_store *store, void *records, size_t size, int threads)
+static void move_out(void *context, int thread, size_t begin, size_t end)
 {
-    char *spare = (char *)store->spare;
-#pragma omp parallel num_threads(threads)
-    {
-#pragma omp for schedule(static)
-        for (size_t k = 0; k < store->count; k++)
-            memcpy(spare + k * size, (char *)records + store->order[k] * size, size);
-#pragma omp for schedule(static)
-        for (size_t k = 0; k < store->count; k++)
-            memcpy((char *)records + k * size, spare + k * size, size);
-    }
+    const sorting *s = context;
+    (void)thread;
+    for (size_t k = begin; k < end; k++)
+        memcpy((char *)s->store->spare + k * s->size,
+               (const char *)s->records + s->store->order[k] * s->size, s->size);
+}
+
+static void move_back(void *context, int thread, size_t begin, size_t end)
+{
+    const sorting *s = context;
+    (void)thread;
+    memcpy((char *)s->records + begin * s->size, (const char *)s->store->spare + begin * s->size,
+           (end - begin) * s->size);
+}
+
+/* Records of `size` bytes into `order`, by way of the spare memory. */
+static void move_records(cpu_store *store, void *records, size_t size, team *threads)
+{
+    sorting all = {.store = store, .records = records, .size = size};
+    team_for(threads, store->count, 4096, move_out, &all);
+    team_for(threads, store->count, 4096, move_back, &all);
 }
 
 /* Rebuild the grid with its blocks along the curve; each list of particles keeps its order. */
@@ -213,7 +240,7 @@ static firn_status renumber(cpu_store *store, cpu_grid *grid)
     return status;
 }
 
-firn_status sort_memory(cpu_store *store, cpu_grid *grid, int threads)
+firn_status sort_memory(cpu_store *store, cpu_grid *grid, team *threads)
 {
     firn_status status = renumber(store, grid);
     if (status != FIRN_OK)

@@ -9,6 +9,7 @@
 #define FIRN_CPU_SORT_H
 
 #include "cpu/cpu.h"
+#include "cpu/team.h"
 
 typedef struct cpu_store {
     size_t count;
@@ -24,11 +25,11 @@ typedef struct cpu_store {
 } cpu_store;
 
 /* First order of particles whose memory is in row order, each in the cell base[row]. */
-firn_status sort_start(cpu_store *store, cpu_grid *grid, const int32_t (*base)[3], int threads);
+firn_status sort_start(cpu_store *store, cpu_grid *grid, const int32_t (*base)[3], team *threads);
 
-firn_status sort_step(cpu_store *store, cpu_grid *grid, int threads);
+firn_status sort_step(cpu_store *store, cpu_grid *grid, team *threads);
 
 /* Particles into `order`, blocks along a space-filling curve, empty blocks dropped. */
-firn_status sort_memory(cpu_store *store, cpu_grid *grid, int threads);
+firn_status sort_memory(cpu_store *store, cpu_grid *grid, team *threads);
 
 #endif

@@ -26,14 +26,21 @@ struct cpu_scratch {
     float d[BATCH][16]; /* node minus particle times weight, likewise, in cells */
 } __attribute__((aligned(64)));
 
+/* What channel 0 of a velocity field holds, so that a gather also tells what the weights sum to. Not 1:
+ * floats are twice as dense below 1 as above, and sums would be rounded up more often than down. */
+#define GRID_UNIT 1.5f
+
 /* A polynomial in g for each of four nodes, repeated for the axes. */
 #define PER_NODE(a, b, c, d) ((real){a, b, c, d, a, b, c, d, a, b, c, d, a, b, c, d})
+
+/* 1/6 to 24 bits after the point: then 1 - 2/6 is a float too, and the weights sum to 1. */
+#define SIXTH 0x2aaaaap-24f
 
 /* The three axes' weights from offsets spread over quarters; see method/spline.h for the spline. */
 FN real stencil_weights(real g, int width)
 {
     if (width == 4)
-        return PER_NODE(1 / 6.f, 2 / 3.f, 1 / 6.f, 0) +
+        return PER_NODE(SIXTH, 1 - 2 * SIXTH, SIXTH, 0) +
                g * (PER_NODE(-1 / 2.f, 0, 1 / 2.f, 0) +
                     g * (PER_NODE(1 / 2.f, -1, 1 / 2.f, 0) +
                          g * PER_NODE(-1 / 6.f, 1 / 2.f, -1 / 2.f, 1 / 6.f)));

@@ -10,7 +10,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "backend.h"
 #include "method/snow_law.h"
@@ -286,23 +285,9 @@ static firn_status check_particles(const backend *s, double dt, step_report *rep
     return FIRN_OK;
 }
 
-static double milliseconds(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return 1e3 * (double)now.tv_sec + 1e-6 * (double)now.tv_nsec;
-}
-
-static void charge(step_report *report, firn_stage stage, double *since)
-{
-    double now = milliseconds();
-    report->stage_ms[stage] += now - *since;
-    *since = now;
-}
-
 static firn_status ref_step(backend *s, double time, double dt, bool first, step_report *report)
 {
-    double clock = milliseconds();
+    double clock = stage_clock();
     *report = (step_report){0};
     firn_status status = step01_rasterize(s); // m_i, v_i     §4.1(1)
     if (status != FIRN_OK)
@@ -310,17 +295,17 @@ static firn_status ref_step(backend *s, double time, double dt, bool first, step
     if (first && s->settings->rest_volume == FIRN_VOLUME_GRID)
         step02_volumes(s); //                    V_p          §4.1(2)
     step03_forces(s);      //                         f_i          eq (6)
-    charge(report, FIRN_STAGE_P2G, &clock);
+    stage_charge(report, FIRN_STAGE_P2G, &clock);
 
     step04_grid_velocities(s, dt);   //            v*_i         eq (10)
     step05_grid_collisions(s, time); //          v*_i         §8
-    charge(report, FIRN_STAGE_GRID, &clock);
+    stage_charge(report, FIRN_STAGE_GRID, &clock);
 
     step07_deformations(s, dt);          //               F_E, J_P     eq (11), (12)
     step08_particle_velocities(s);       //            v_p          §4.1(8)
     step09_particle_collisions(s, time); //      v_p          §8
     step10_positions(s, dt);             //                  x_p          §4.1(10)
-    charge(report, FIRN_STAGE_G2P, &clock);
+    stage_charge(report, FIRN_STAGE_G2P, &clock);
 
     for_each_active_node(s, b, i) report->active_nodes++;
     return check_particles(s, dt, report);

@@ -2,7 +2,7 @@
 
 #include "shape/sample.h"
 
-static const char *backend_name = "ref";
+static firn_sim_options options = {.backend = "ref"};
 
 const method methods[METHODS] = {
     {2, "cubic", FLIP_95},     {2, "cubic", FLIP_100},     {2, "cubic", APIC},
@@ -37,7 +37,7 @@ const char *method_name(method m)
 void use_backend(int argc, char **argv)
 {
     if (argc > 1)
-        backend_name = argv[1];
+        options.backend = argv[1];
 }
 
 static void must(firn_status status)
@@ -64,7 +64,12 @@ firn_scene *make_scene(method m, const char *format, ...)
 
 firn_sim_options backend_options(void)
 {
-    return (firn_sim_options){.backend = backend_name};
+    return options;
+}
+
+void use_options(firn_sim_options chosen)
+{
+    options = chosen;
 }
 
 firn_sim *make_sim(firn_scene *scene)
@@ -214,7 +219,7 @@ precision precision_of(const firn_sim *sim)
     static const precision in_float = {.sum = 1e-5,
                                        .long_sum = 1e-3,
                                        .path = 1e-5,
-                                       .energy = 1e-3,
+                                       .energy = 2e-3,
                                        .impact = 0.05,
                                        .formula = 1e-5};
     return firn_sim_is_double(sim) ? in_double : in_float;

@@ -51,6 +51,7 @@ const char *method_name(method m);
 /* Name the backend of this program: argv[1], or ref. */
 void use_backend(int argc, char **argv);
 firn_sim_options backend_options(void);
+void use_options(firn_sim_options chosen); /* for the simulations made from now on */
 
 /* A scene of these lines, which begin inside of `simulation:` (two spaces in). Owned. */
 firn_scene *make_scene(method m, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -96,7 +97,7 @@ typedef struct precision {
     double sum;      /* a conserved sum, relative, over tens of steps */
     double long_sum; /* the same over thousands */
     double path;     /* a position after hundreds of steps, relative to the way */
-    double energy;   /* of a lone particle over ten thousand steps, relative */
+    double energy;   /* relative, over ten thousand steps: each may round the same way */
     double impact;   /* positions after an impact that two codes compute, in cells */
     double formula;  /* one closed formula of the state, relative */
 } precision;
