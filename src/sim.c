@@ -7,6 +7,7 @@
  * 2. time == frame / fps exactly when a frame has just been reached.
  * 3. Rows are in id order; ids and objects are kept here, the state in the backend.
  */
+#include <float.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -274,16 +275,34 @@ static const double *array_of(const firn_particles *p, firn_attribute attribute)
     return arrays[attribute];
 }
 
-static firn_status check_array(const firn_particles *p, firn_attribute attribute, int dimensions)
+/* The values an attribute may have, of which every solver can be sure. */
+static const struct {
+    double low, high; /* both excluded */
+    const char *words;
+} ranges[FIRN_STATE_ATTRIBUTES] = {
+    [FIRN_POSITION] = {-INFINITY, INFINITY, "finite"},
+    [FIRN_VELOCITY] = {-INFINITY, INFINITY, "finite"},
+    [FIRN_MASS] = {0, INFINITY, "positive"},
+    [FIRN_VOLUME] = {0, INFINITY, "positive"},
+    [FIRN_F_E] = {-INFINITY, INFINITY, "finite"},
+    [FIRN_J_P] = {0, INFINITY, "positive"},
+    [FIRN_B] = {-INFINITY, INFINITY, "finite"},
+    [FIRN_MU0] = {0, INFINITY, "positive"},
+    [FIRN_LAMBDA0] = {-INFINITY, INFINITY, "finite"},
+    [FIRN_HARDENING] = {-DBL_MIN, INFINITY, "0 or more"},
+    [FIRN_THETA_C] = {-DBL_MIN, 1, "at least 0 and below 1"},
+    [FIRN_THETA_S] = {-DBL_MIN, INFINITY, "0 or more"},
+};
+
+static firn_status check_values(firn_attribute attribute, const double *values, size_t first,
+                                size_t count, int dimensions)
 {
-    const double *values = array_of(p, attribute);
     size_t width = (size_t)firn_attribute_components(attribute, dimensions);
-    bool positive = attribute == FIRN_MASS || attribute == FIRN_VOLUME || attribute == FIRN_J_P;
-    for (size_t k = 0; values && k < p->count * width; k++)
-        if (!isfinite(values[k]) || (positive && values[k] <= 0))
-            return fail(FIRN_BAD_SCENE, "particle row %zu: %s is %g; it must be %s", k / width,
-                        firn_attribute_name(attribute), values[k],
-                        positive ? "positive" : "finite");
+    for (size_t k = 0; k < count * width; k++)
+        if (!(values[k] > ranges[attribute].low && values[k] < ranges[attribute].high))
+            return fail(FIRN_BAD_SCENE, "particle row %zu: %s is %g; it must be %s",
+                        first + k / width, firn_attribute_name(attribute), values[k],
+                        ranges[attribute].words);
     return FIRN_OK;
 }
 
@@ -296,7 +315,8 @@ static firn_status check_arrays(const firn_particles *p, int dimensions)
             return fail(FIRN_BAD_SCENE, "particle row %zu: ids must increase strictly", r);
     firn_status status = FIRN_OK;
     for (firn_attribute a = 0; a < FIRN_STATE_ATTRIBUTES && status == FIRN_OK; a++)
-        status = check_array(p, a, dimensions);
+        if (array_of(p, a))
+            status = check_values(a, array_of(p, a), 0, p->count, dimensions);
     return status;
 }
 
@@ -377,7 +397,7 @@ static firn_status check_fits(const char *path, const firn_checkpoint_info *info
     return FIRN_OK;
 }
 
-static firn_status copy_state(firn_sim *sim, checkpoint_reader *reader)
+static firn_status copy_state(firn_sim *sim, checkpoint_reader *reader, const char *path)
 {
     double *buffer = malloc(sizeof(double[9]) * CHUNK);
     if (!buffer)
@@ -392,6 +412,11 @@ static firn_status copy_state(firn_sim *sim, checkpoint_reader *reader)
                 memset(buffer, 0, sizeof(double[9]) * CHUNK);
             else
                 status = checkpoint_read(reader, a, done, rows, buffer);
+            if (status == FIRN_OK) {
+                status = check_values(a, buffer, done, rows, sim->scene->settings.dimensions);
+                if (status != FIRN_OK)
+                    fail_within(status, "%s: ", path);
+            }
             if (status == FIRN_OK)
                 status = sim->ops->set(sim->state, a, done, rows, buffer);
         }
@@ -412,7 +437,7 @@ firn_status firn_sim_create_from_checkpoint(const firn_scene *scene,
     if (status == FIRN_OK)
         status = make(scene, options, info.particles, sim);
     if (status == FIRN_OK)
-        status = copy_state(*sim, reader);
+        status = copy_state(*sim, reader, path);
     checkpoint_close(&reader);
     if (status != FIRN_OK) {
         firn_sim_destroy(sim);

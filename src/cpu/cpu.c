@@ -1,9 +1,11 @@
 /* The backend `cpu`: memory, the order of passes, and values in and out. See cpu.h. */
 #include "cpu/cpu.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "cpu/blocks.h"
 #include "cpu/kernels.h"
@@ -45,10 +47,17 @@ static double pass_origin(const firn_settings *settings)
 
 /* ---- Memory ------------------------------------------------------------------------------------- */
 
+/* Large arrays ask for large pages: records are visited almost in order, over more small pages than the
+ * processor remembers addresses of. */
 static void *allocate(size_t count, size_t size)
 {
-    size_t bytes = (count * size + 63) / 64 * 64;
-    return aligned_alloc(64, bytes ? bytes : 64);
+    const size_t line = 64, page = (size_t)2 << 20;
+    size_t alignment = count * size >= 2 * page ? page : line;
+    size_t bytes = (count * size + alignment) / alignment * alignment;
+    void *memory = aligned_alloc(alignment, bytes);
+    if (memory && alignment == page)
+        madvise(memory, bytes, MADV_HUGEPAGE);
+    return memory;
 }
 
 static void free_store(cpu_store *store)
@@ -484,8 +493,10 @@ static cpu_outcome merged(const backend *s)
     cpu_outcome total = {.bad_position = CPU_NONE};
     for (int t = 0; t < team_threads(s->threads); t++) {
         const cpu_outcome *part = &s->outcome[t];
-        if (part->bad_position < total.bad_position)
+        if (part->bad_position < total.bad_position) {
             total.bad_position = part->bad_position;
+            total.bad_speed = part->bad_speed;
+        }
         for (int k = 0; k < 16; k++) {
             total.max_speed2[k] = fmaxf(total.max_speed2[k], part->max_speed2[k]);
             total.max_wave2[k] = fmaxf(total.max_wave2[k], part->max_wave2[k]);
@@ -506,18 +517,26 @@ static void keep_limits(backend *s, const cpu_outcome *outcome)
     s->limits_known = true;
 }
 
-/* Names the particle of the lowest row among those that went wrong this step. */
-static firn_status report_bad(backend *s, uint32_t position, step_report *report)
+/* Names the first particle that went wrong this step, and what did. */
+static firn_status report_bad(backend *s, const cpu_outcome *outcome, step_report *report)
 {
-    uint32_t slot = s->store.order[position];
+    uint32_t slot = s->store.order[outcome->bad_position];
+    const cpu_hot *hot = &s->store.hot[slot];
+    double stretch = 0;
+    for (int k = 0; k < 9; k++)
+        stretch += (double)hot->F[k] * hot->F[k];
     report->bad_row = s->store.row[slot];
-    report->bad_what =
-        "velocity, deformation or J_P left its range (a cell a step, finite, positive); J_P is";
-    report->bad_value = s->store.hot[slot].J_P;
+    report->bad_value = outcome->bad_speed;
+    if (!isfinite(outcome->bad_speed))
+        report->bad_what = "velocity is not finite";
+    else if (!(stretch <= FLT_MAX))
+        report->bad_what = "deformation is not finite", report->bad_value = stretch;
+    else if (!(hot->J_P > 0 && hot->J_P <= FLT_MAX))
+        report->bad_what = "plastic volume ratio J_P is not positive", report->bad_value = hot->J_P;
+    else
+        report->bad_what = "moved more than a cell in one step, at a speed in m/s of";
     forget_places(s);
-    firn_status status = know_places(s);
-    if (status == FIRN_OK)
-        status = cpu_get(s, FIRN_POSITION, report->bad_row, 1, report->bad_position);
+    firn_status status = cpu_get(s, FIRN_POSITION, report->bad_row, 1, report->bad_position);
     return status != FIRN_OK ? status
                              : fail(FIRN_BLOWUP, "particle row %zu: %s %g", report->bad_row,
                                     report->bad_what, report->bad_value);
@@ -553,7 +572,7 @@ static firn_status cpu_step(backend *s, double time, double dt, bool first, step
     cpu_outcome outcome = merged(s);
     report->active_nodes = outcome.active_nodes;
     if (outcome.bad_position != CPU_NONE)
-        return report_bad(s, outcome.bad_position, report);
+        return report_bad(s, &outcome, report);
     status = sort_step(&s->store, &s->grid, s->threads);
     stage_charge(report, FIRN_STAGE_SORT, &clock);
     keep_limits(s, &outcome);

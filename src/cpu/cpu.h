@@ -103,6 +103,7 @@ typedef struct cpu_pass {
 /* A thread's answer to a pass. */
 typedef struct cpu_outcome {
     uint32_t bad_position;               /* first in `order` that went wrong, or CPU_NONE */
+    float bad_speed;                     /* of that particle */
     float max_speed2[16], max_wave2[16]; /* the largest of each lane */
     uint64_t active_nodes;
 } cpu_outcome;

@@ -21,9 +21,12 @@ static bool processor_has(const char *isa)
 {
 #ifdef FIRN_X86
     if (strcmp(isa, "avx512") == 0)
-        return __builtin_cpu_supports("x86-64-v4");
+        return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+               __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512dq") &&
+               __builtin_cpu_supports("avx512vl");
     if (strcmp(isa, "avx2") == 0)
-        return __builtin_cpu_supports("x86-64-v3");
+        return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
+               __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2");
 #endif
     return strcmp(isa, "portable") == 0;
 }

@@ -18,7 +18,7 @@ FN void gather_flip(const cpu_pass *pass, const uint32_t *order, cpu_scratch *s,
     real L[16];
     lines_load(L, s->tile[0], cell, width, depth);
     for (int k = first; k < end; k++) {
-        particles_prefetch(pass, order + k);
+        particles_prefetch(pass, order + k, false);
         const float *w = s->w[k], *g = s->s[k];
         real U = real_of(0), S0 = real_of(0), S1 = real_of(0), S2 = real_of(0);
         UNROLL
@@ -50,7 +50,7 @@ FN void gather_affine(const cpu_pass *pass, const uint32_t *order, cpu_scratch *
     real L[16];
     lines_load(L, s->tile[0], cell, width, depth);
     for (int k = first; k < end; k++) {
-        particles_prefetch(pass, order + k);
+        particles_prefetch(pass, order + k, true);
         const float *w = s->w[k], *g = s->s[k], *d = s->d[k];
         real S0 = real_of(0), S1 = real_of(0), S2 = real_of(0), By = real_of(0), Bz = real_of(0);
         UNROLL
@@ -142,15 +142,29 @@ FN lane_int move_particles(const cpu_pass *pass, particles *p, const uint8_t *ce
     return destination;
 }
 
-/* The lanes in which a solver cannot go on; they are brought to rest so that nothing runs wild. */
-FN lane_mask particles_bad(const cpu_pass *pass, particles *p)
+/* The lanes in which a solver cannot go on. */
+FN lane_mask particles_bad(const cpu_pass *pass, const particles *p)
 {
     float limit = (float)pass->cell_size / pass->dt;
     lane_mask good = (vec_norm2(p->v) <= R(limit) * R(limit)) & (p->J_P > R(0)) &
                      (p->J_P <= R(FLT_MAX)) & (mat_dot(p->F_E, p->F_E) <= R(FLT_MAX));
-    for (int a = 0; a < 3; a++)
-        p->v.e[a] = lane_select(good, p->v.e[a], real_of(0));
     return ~good;
+}
+
+/* Note the first of them, and bring them to rest so that nothing runs wild before the step ends. */
+static __attribute__((noinline)) void stop_particles(particles *p, lane_mask bad, uint32_t position,
+                                                     cpu_outcome *outcome)
+{
+    for (int k = 15; k >= 0; k--) {
+        if (!bad[k])
+            continue;
+        if (position + (uint32_t)k < outcome->bad_position) {
+            outcome->bad_position = position + (uint32_t)k;
+            outcome->bad_speed = real_sqrt(vec_norm2(p->v))[k];
+        }
+        for (int a = 0; a < 3; a++)
+            p->v.e[a][k] = 0;
+    }
 }
 
 /* The return map for the lanes that yield. */
@@ -197,9 +211,7 @@ FN void update_particles(const cpu_pass *pass, cpu_block *block, const uint32_t 
 
     lane_mask counts = lanes_below(count), bad = particles_bad(pass, &p) & counts;
     if (__builtin_expect(lane_any(bad), 0))
-        for (int k = count - 1; k >= 0; k--)
-            if (bad[k] && (uint32_t)(order + k - pass->order) < outcome->bad_position)
-                outcome->bad_position = (uint32_t)(order + k - pass->order);
+        stop_particles(&p, bad, (uint32_t)(order - pass->order), outcome);
     limits_of(&p, counts, outcome);
 
     lane_int to = move_particles(pass, &p, cell);

@@ -56,7 +56,7 @@ FN void scatter_mass(const cpu_pass *pass, const uint32_t *order, cpu_scratch *s
     real acc[16];
     lines_load(acc, s->tile[0], cell, width, depth);
     for (int k = first; k < end; k++) {
-        particles_prefetch(pass, order + k);
+        particles_prefetch(pass, order + k, false);
         const float *w = s->w[k];
         real X = spread_x(w) * REPEAT_QUARTER(real_load(s->row[k]), 0);
         UNROLL
@@ -108,7 +108,7 @@ FN void scatter_affine(const cpu_pass *pass, const uint32_t *order, cpu_scratch 
     real acc[16];
     lines_load(acc, s->tile[0], cell, width, depth);
     for (int k = first; k < end; k++) {
-        particles_prefetch(pass, order + k);
+        particles_prefetch(pass, order + k, true);
         const float *w = s->w[k], *g = s->s[k], *d = s->d[k];
         real wx = spread_x(w), t = real_load(s->row[k]);
         real B = (s->row[k][0] * inv_D_h) * affine_load(&pass->affine[order[k]]);

@@ -64,10 +64,15 @@ FN void cold_load(const cpu_cold *cold, const uint32_t slot[16], real field[8])
 
 /* Ask for the records of the next batch: memory is nearly in the order of passes, but not so nearly that
  * the processor guesses them. */
-FN void particles_prefetch(const cpu_pass *pass, const uint32_t *order)
+FN void particles_prefetch(const cpu_pass *pass, const uint32_t *order, bool apic)
 {
-    __builtin_prefetch(&pass->hot[order[CPU_AHEAD]]);
-    __builtin_prefetch(&pass->cold[order[CPU_AHEAD]]);
+    uint32_t slot = order[CPU_AHEAD];
+    __builtin_prefetch(&pass->hot[slot]);
+    __builtin_prefetch(&pass->cold[slot]);
+    if (apic) { /* a record of 48 bytes may lie in two cache lines */
+        __builtin_prefetch(&pass->affine[slot].column[0][0]);
+        __builtin_prefetch(&pass->affine[slot].column[2][3]);
+    }
 }
 
 /* The memory slots of up to 16 particles; missing ones repeat the first. */

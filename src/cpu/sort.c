@@ -219,7 +219,8 @@ static firn_status renumber(cpu_store *store, cpu_grid *grid)
             list[used++] = (curve_block){blocks_curve(grid->blocks[b].at), b};
     if (status == FIRN_OK) {
         qsort(list, used, sizeof *list, by_curve);
-        memcpy(old, grid->blocks, grid->count * sizeof *old);
+        if (grid->count > 0)
+            memcpy(old, grid->blocks, grid->count * sizeof *old);
         blocks_clear(grid);
     }
     uint32_t first = 0;

@@ -344,6 +344,12 @@ static firn_status ref_set(backend *s, firn_attribute attribute, size_t first, s
                            const double *values)
 {
     size_t width = (size_t)firn_attribute_components(attribute, FIRN_DIM);
+    double farthest = FARTHEST_CELL * s->settings->cell_size;
+    for (size_t k = 0; attribute == FIRN_POSITION && k < count * width; k++)
+        if (fabs(values[k]) > farthest)
+            return fail(FIRN_BAD_SCENE,
+                        "particle row %zu is at %g m: more than %g cells from the origin",
+                        first + k / width, values[k], FARTHEST_CELL);
     for (size_t r = 0; r < count; r++)
         memcpy((char *)&s->particles[first + r] + attribute_offset[attribute], values + r * width,
                width * sizeof *values);

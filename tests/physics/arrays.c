@@ -41,14 +41,26 @@ static void test_bad_values(void **state)
         double value;
         const char *words;
     } cases[] = {
-        {FIRN_POSITION, NAN, "finite"}, {FIRN_POSITION, INFINITY, "finite"},
-        {FIRN_VELOCITY, NAN, "finite"}, {FIRN_MASS, 0, "positive"},
-        {FIRN_MASS, -1, "positive"},    {FIRN_MASS, NAN, "positive"},
-        {FIRN_VOLUME, 0, "positive"},   {FIRN_F_E, -INFINITY, "finite"},
-        {FIRN_J_P, 0, "positive"},      {FIRN_J_P, -0.5, "positive"},
-        {FIRN_B, NAN, "finite"},        {FIRN_MU0, NAN, "finite"},
-        {FIRN_LAMBDA0, NAN, "finite"},  {FIRN_HARDENING, INFINITY, "finite"},
-        {FIRN_THETA_C, NAN, "finite"},  {FIRN_THETA_S, NAN, "finite"},
+        {FIRN_POSITION, NAN, "finite"},
+        {FIRN_POSITION, INFINITY, "finite"},
+        {FIRN_VELOCITY, NAN, "finite"},
+        {FIRN_MASS, 0, "positive"},
+        {FIRN_MASS, -1, "positive"},
+        {FIRN_MASS, NAN, "positive"},
+        {FIRN_VOLUME, 0, "positive"},
+        {FIRN_F_E, -INFINITY, "finite"},
+        {FIRN_J_P, 0, "positive"},
+        {FIRN_J_P, -0.5, "positive"},
+        {FIRN_B, NAN, "finite"},
+        {FIRN_MU0, NAN, "positive"},
+        {FIRN_MU0, -1, "positive"},
+        {FIRN_LAMBDA0, NAN, "finite"},
+        {FIRN_HARDENING, INFINITY, "0 or more"},
+        {FIRN_HARDENING, -1, "0 or more"},
+        {FIRN_THETA_C, NAN, "below 1"},
+        {FIRN_THETA_C, 1, "below 1"},
+        {FIRN_THETA_S, NAN, "0 or more"},
+        {FIRN_THETA_S, -0.1, "0 or more"},
     };
     for (int d = 2; d <= 3; d++)
         for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
