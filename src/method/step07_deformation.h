@@ -51,9 +51,9 @@ FN lane_mask step07_positive(mat A)
 
 /*
  * Whether the return map would change F_hat: not so while both C - (1 - theta_c)^2 I and
- * (1 + theta_s)^2 I - C are positive definite, C = F_hat^T F_hat. A particle within rounding of the
- * yield surface may be told either way. Far cheaper than an SVD, so that lanes of which none yields
- * can do without; NaN yields.
+ * (1 + theta_s)^2 I - C are positive definite, C = F_hat^T F_hat, and F_hat is not turned inside out,
+ * which C cannot tell. A particle within rounding of the yield surface may be told either way. Far
+ * cheaper than an SVD, so that lanes of which none yields can do without; NaN yields.
  */
 FN lane_mask step07_yields(mat F_hat, real theta_c, real theta_s)
 {
@@ -66,7 +66,7 @@ FN lane_mask step07_yields(mat F_hat, real theta_c, real theta_s)
         above.m[i][i] += low;
         below.m[i][i] += high;
     }
-    return lane_not(step07_positive(above) & step07_positive(below));
+    return lane_not(step07_positive(above) & step07_positive(below) & (mat_det(F_hat) > R(0)));
 }
 
 FN deformation step07_deform(mat grad_v, real dt, mat F_E, real J_P, real theta_c, real theta_s)

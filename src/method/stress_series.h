@@ -9,7 +9,8 @@
  * Everything is computed from G = F - I, where small deformations have all their digits: this is
  * more accurate in float than forming F - R.
  *
- * Does NOT do: any F. The caller compares stress_series_size with the reach it chose the terms for.
+ * Does NOT do: any F. The caller compares stress_series_size with the reach it chose the terms for, and
+ * keeps away F that is turned inside out (det F < 0), which b cannot tell.
  */
 #ifndef FIRN_METHOD_STRESS_SERIES_H
 #define FIRN_METHOD_STRESS_SERIES_H
