@@ -1,0 +1,6 @@
+#include "io/vdb.h"
+
+const char *vdb_version(void)
+{
+    return "none";
+}

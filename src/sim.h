@@ -1,0 +1,38 @@
+/* What a simulation is inside. Created in sim_create.c, saved and resumed in sim_checkpoint.c, stepped
+ * in sim.c, read back in sim_read.c. */
+#ifndef FIRN_SRC_SIM_H
+#define FIRN_SRC_SIM_H
+
+#include "backend.h"
+#include "scene/model.h"
+
+enum { CHUNK = 16384 }; /* rows that cross to or from the backend at a time */
+
+struct firn_sim {
+    firn_scene *scene; /* own copy */
+    collider_set colliders;
+    const backend_ops *ops;
+    backend *state;
+    size_t count;
+    uint64_t *ids;
+    uint32_t *objects;
+    double time;
+    uint64_t step;
+    int frame;
+    size_t active_nodes;
+    bool blown_up;
+    firn_progress progress;
+};
+
+/* A simulation of this scene with `count` particles whose values are still to be set. */
+firn_status sim_make(const firn_scene *scene, const firn_sim_options *options, size_t count,
+                     firn_sim **out);
+
+/* Whether these values of rows first, first + 1, ... may be simulated. */
+firn_status sim_check_values(firn_attribute attribute, const double *values, size_t first,
+                             size_t count, int dimensions);
+
+/* The largest step that the automatic control would take now. */
+double sim_stable_dt(firn_sim *sim);
+
+#endif

@@ -1,0 +1,259 @@
+/* Simulations from scenes and from arrays. */
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sim.h"
+#include "status.h"
+
+void firn_sim_destroy(firn_sim **sim)
+{
+    if (!*sim)
+        return;
+    if ((*sim)->state)
+        (*sim)->ops->destroy(&(*sim)->state);
+    free((*sim)->colliders.items);
+    free((*sim)->ids);
+    free((*sim)->objects);
+    firn_scene_destroy(&(*sim)->scene);
+    free(*sim);
+    *sim = NULL;
+}
+
+firn_status sim_make(const firn_scene *scene, const firn_sim_options *options, size_t count,
+                     firn_sim **out)
+{
+    int dimensions = scene->settings.dimensions;
+    const backend_ops *ops = backend_find(options ? options->backend : NULL, dimensions);
+    if (!ops)
+        return FIRN_USAGE;
+    if (options && options->threads < 0)
+        return fail(FIRN_USAGE, "%d threads: give 1 or more, or 0 for all", options->threads);
+
+    firn_sim *sim = calloc(1, sizeof *sim);
+    if (!sim)
+        return fail(FIRN_NO_MEMORY, "out of memory for a simulation");
+    sim->ops = ops;
+    sim->count = count;
+    sim->scene = scene_copy(scene);
+    sim->ids = malloc((count + 1) * sizeof *sim->ids);
+    sim->objects = calloc(count + 1, sizeof *sim->objects);
+    sim->colliders.items = calloc(scene->collider_count + 1, sizeof *sim->colliders.items);
+    firn_status status = FIRN_OK;
+    if (!sim->scene || !sim->ids || !sim->objects || !sim->colliders.items)
+        status = fail(FIRN_NO_MEMORY, "out of memory for %zu particles", count);
+    if (status == FIRN_OK) {
+        sim->colliders.count = sim->scene->collider_count;
+        sim->colliders.dimensions = dimensions;
+        for (size_t c = 0; c < sim->colliders.count; c++)
+            sim->colliders.items[c] = sim->scene->colliders[c].body;
+        for (size_t r = 0; r < count; r++)
+            sim->ids[r] = r;
+        backend_problem problem = {.settings = &sim->scene->settings,
+                                   .colliders = &sim->colliders,
+                                   .threads = options ? options->threads : 0};
+        status = ops->create(&problem, &sim->state);
+    }
+    if (status == FIRN_OK)
+        status = ops->resize(sim->state, count);
+    if (status != FIRN_OK) {
+        firn_sim_destroy(&sim);
+        return status;
+    }
+    firn_sim_reset_progress(sim);
+    *out = sim;
+    return FIRN_OK;
+}
+
+/* Give rows [first, first + count) one value. */
+static firn_status set_constant(firn_sim *sim, firn_attribute attribute, size_t first, size_t count,
+                                const double *value)
+{
+    int width = firn_attribute_components(attribute, sim->scene->settings.dimensions);
+    double *buffer = malloc(sizeof(double[9]) * CHUNK);
+    if (!buffer)
+        return fail(FIRN_NO_MEMORY, "out of memory for particle values");
+    for (size_t r = 0; r < CHUNK && r < count; r++)
+        memcpy(buffer + r * (size_t)width, value, sizeof(double) * (size_t)width);
+    firn_status status = FIRN_OK;
+    for (size_t done = 0; done < count && status == FIRN_OK; done += CHUNK) {
+        size_t rows = count - done < CHUNK ? count - done : CHUNK;
+        status = sim->ops->set(sim->state, attribute, first + done, rows, buffer);
+    }
+    free(buffer);
+    return status;
+}
+
+/* Everything but position, velocity, mass and volume: at rest, undeformed, of this material. */
+static firn_status set_fresh(firn_sim *sim, size_t first, size_t count, const scene_material *m)
+{
+    static const double identity2[4] = {1, 0, 0, 1}, zero[9] = {0}, one = 1;
+    static const double identity3[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1};
+    double mu0, lambda0;
+    scene_lame(m, &mu0, &lambda0);
+    const struct {
+        firn_attribute attribute;
+        const double *value;
+    } fresh[] = {
+        {FIRN_F_E, sim->scene->settings.dimensions == 3 ? identity3 : identity2},
+        {FIRN_J_P, &one},
+        {FIRN_B, zero},
+        {FIRN_MU0, &mu0},
+        {FIRN_LAMBDA0, &lambda0},
+        {FIRN_HARDENING, &m->hardening},
+        {FIRN_THETA_C, &m->critical_compression},
+        {FIRN_THETA_S, &m->critical_stretch},
+    };
+    firn_status status = FIRN_OK;
+    for (size_t k = 0; k < sizeof fresh / sizeof *fresh && status == FIRN_OK; k++)
+        status = set_constant(sim, fresh[k].attribute, first, count, fresh[k].value);
+    return status;
+}
+
+static firn_status set_object(firn_sim *sim, size_t object, size_t first,
+                              const sample_points *points)
+{
+    const scene_snow *snow = &sim->scene->snow[object];
+    const scene_material *material = &sim->scene->materials[snow->material];
+    size_t count = points->count;
+    double volume = points->volume / (double)count;
+    double mass = material->density * volume;
+    for (size_t r = 0; r < count; r++)
+        sim->objects[first + r] = (uint32_t)object;
+    firn_status status = sim->ops->set(sim->state, FIRN_POSITION, first, count, points->position);
+    if (status == FIRN_OK)
+        status = set_constant(sim, FIRN_VELOCITY, first, count, snow->velocity);
+    if (status == FIRN_OK)
+        status = set_constant(sim, FIRN_MASS, first, count, &mass);
+    if (status == FIRN_OK)
+        status = set_constant(sim, FIRN_VOLUME, first, count, &volume);
+    if (status == FIRN_OK)
+        status = set_fresh(sim, first, count, material);
+    return status;
+}
+
+firn_status firn_sim_create(const firn_scene *scene, const firn_sim_options *options,
+                            firn_sim **sim)
+{
+    *sim = NULL;
+    if (scene->snow_count == 0)
+        return fail(FIRN_BAD_SCENE, "%s: no snow: add an entry under `snow:`", scene->path);
+    sample_points *points = calloc(scene->snow_count, sizeof *points);
+    if (!points)
+        return fail(FIRN_NO_MEMORY, "out of memory for %zu snow objects", scene->snow_count);
+    firn_status status = FIRN_OK;
+    size_t total = 0;
+    for (size_t o = 0; o < scene->snow_count && status == FIRN_OK; o++) {
+        status = scene_sample(scene, o, &points[o]);
+        total += points[o].count;
+    }
+    if (status == FIRN_OK)
+        status = sim_make(scene, options, total, sim);
+    size_t first = 0;
+    for (size_t o = 0; o < scene->snow_count; o++) {
+        if (status == FIRN_OK)
+            status = set_object(*sim, o, first, &points[o]);
+        first += points[o].count;
+        sample_points_clear(&points[o]);
+    }
+    free(points);
+    if (status != FIRN_OK)
+        firn_sim_destroy(sim);
+    return status;
+}
+
+/* ---- From arrays -------------------------------------------------------------------------------- */
+
+/* The caller's array of a state attribute, or NULL. */
+static const double *array_of(const firn_particles *p, firn_attribute attribute)
+{
+    const double *const arrays[FIRN_STATE_ATTRIBUTES] = {
+        [FIRN_POSITION] = p->position,
+        [FIRN_VELOCITY] = p->velocity,
+        [FIRN_MASS] = p->mass,
+        [FIRN_VOLUME] = p->volume,
+        [FIRN_F_E] = p->F_E,
+        [FIRN_J_P] = p->J_P,
+        [FIRN_B] = p->B,
+        [FIRN_MU0] = p->mu0,
+        [FIRN_LAMBDA0] = p->lambda0,
+        [FIRN_HARDENING] = p->hardening,
+        [FIRN_THETA_C] = p->theta_c,
+        [FIRN_THETA_S] = p->theta_s,
+    };
+    return arrays[attribute];
+}
+
+/* The values an attribute may have, of which every solver can be sure. */
+static const struct {
+    double low, high; /* both excluded */
+    const char *words;
+} ranges[FIRN_STATE_ATTRIBUTES] = {
+    [FIRN_POSITION] = {-INFINITY, INFINITY, "finite"},
+    [FIRN_VELOCITY] = {-INFINITY, INFINITY, "finite"},
+    [FIRN_MASS] = {0, INFINITY, "positive"},
+    [FIRN_VOLUME] = {0, INFINITY, "positive"},
+    [FIRN_F_E] = {-INFINITY, INFINITY, "finite"},
+    [FIRN_J_P] = {0, INFINITY, "positive"},
+    [FIRN_B] = {-INFINITY, INFINITY, "finite"},
+    [FIRN_MU0] = {0, INFINITY, "positive"},
+    [FIRN_LAMBDA0] = {-INFINITY, INFINITY, "finite"},
+    [FIRN_HARDENING] = {-DBL_MIN, INFINITY, "0 or more"},
+    [FIRN_THETA_C] = {-DBL_MIN, 1, "at least 0 and below 1"},
+    [FIRN_THETA_S] = {-DBL_MIN, INFINITY, "0 or more"},
+};
+
+firn_status sim_check_values(firn_attribute attribute, const double *values, size_t first,
+                             size_t count, int dimensions)
+{
+    size_t width = (size_t)firn_attribute_components(attribute, dimensions);
+    for (size_t k = 0; k < count * width; k++)
+        if (!(values[k] > ranges[attribute].low && values[k] < ranges[attribute].high))
+            return fail(FIRN_BAD_SCENE, "particle row %zu: %s is %g; it must be %s",
+                        first + k / width, firn_attribute_name(attribute), values[k],
+                        ranges[attribute].words);
+    return FIRN_OK;
+}
+
+static firn_status check_arrays(const firn_particles *p, int dimensions)
+{
+    if (!p->position || !p->mass || !p->volume)
+        return fail(FIRN_USAGE, "particles need the arrays position, mass and volume");
+    for (size_t r = 1; p->id && r < p->count; r++)
+        if (p->id[r] <= p->id[r - 1])
+            return fail(FIRN_BAD_SCENE, "particle row %zu: ids must increase strictly", r);
+    firn_status status = FIRN_OK;
+    for (firn_attribute a = 0; a < FIRN_STATE_ATTRIBUTES && status == FIRN_OK; a++)
+        if (array_of(p, a))
+            status = sim_check_values(a, array_of(p, a), 0, p->count, dimensions);
+    return status;
+}
+
+firn_status firn_sim_create_from_particles(const firn_scene *scene, const firn_sim_options *options,
+                                           const firn_particles *particles, firn_sim **sim)
+{
+    *sim = NULL;
+    firn_status status = check_arrays(particles, scene->settings.dimensions);
+    if (status == FIRN_OK)
+        status = sim_make(scene, options, particles->count, sim);
+    if (status != FIRN_OK)
+        return status;
+
+    size_t count = particles->count;
+    if (particles->id)
+        memcpy((*sim)->ids, particles->id, count * sizeof *particles->id);
+    if (particles->object)
+        memcpy((*sim)->objects, particles->object, count * sizeof *particles->object);
+    scene_material material = scene_default_material();
+    const double zero[3] = {0};
+    status = set_fresh(*sim, 0, count, &material);
+    if (status == FIRN_OK)
+        status = set_constant(*sim, FIRN_VELOCITY, 0, count, zero);
+    for (firn_attribute a = 0; a < FIRN_STATE_ATTRIBUTES && status == FIRN_OK; a++)
+        if (array_of(particles, a))
+            status = (*sim)->ops->set((*sim)->state, a, 0, count, array_of(particles, a));
+    if (status != FIRN_OK)
+        firn_sim_destroy(sim);
+    return status;
+}
