@@ -1,5 +1,5 @@
-/* The backend `cpu`: memory, the order of passes, and values in and out. See cpu.h. */
-#include "cpu/cpu.h"
+/* The backend `cpu`: memory and the order of passes. See cpu.h. */
+#include "cpu/state.h"
 
 #include <float.h>
 #include <math.h>
@@ -9,41 +9,12 @@
 
 #include "cpu/blocks.h"
 #include "cpu/kernels.h"
-#include "cpu/sort.h"
-#include "cpu/team.h"
 #define FIRN_DIM 3
 #include "method/stress_series.h"
 #include "status.h"
 
 /* Steps between two sorts of the particles' memory. It changes speed, never results. */
 enum { MEMORY_SORT_EVERY = 64 };
-
-/* Farther out a cell number and an offset of 2^-26 no longer fit a double's 53 bits. */
-static const double FARTHEST_CELL = 0x1p24;
-
-struct backend {
-    const firn_settings *settings;
-    const collider_set *colliders;
-    team *threads;
-    const cpu_kernels *kernels;
-    cpu_store store;
-    cpu_grid grid;
-    cpu_scratch **scratch; /* one a thread */
-    cpu_outcome *outcome;  /* likewise */
-    bool sorted;           /* false: memory is in row order and `base` holds the cells */
-    int32_t (*base)[3];
-    uint32_t *place; /* row -> position in order; NULL when not known */
-    uint64_t steps;
-    bool limits_known;
-    step_limits limits;
-    cpu_pass pass;
-    const uint32_t *colour; /* the blocks of the colour at work in P2G */
-};
-
-static double pass_origin(const firn_settings *settings)
-{
-    return settings->kernel == FIRN_CUBIC ? 1 : 0.5;
-}
 
 /* ---- Memory ------------------------------------------------------------------------------------- */
 
@@ -68,9 +39,6 @@ static void free_store(cpu_store *store)
     free(store->row);
     free(store->spare);
     free(store->order);
-    free(store->arriving);
-    free(store->arriving_cell);
-    free(store->destination);
     *store = (cpu_store){0};
 }
 
@@ -87,7 +55,6 @@ static void cpu_destroy(backend **self)
     free(s->outcome);
     team_destroy(&s->threads);
     free(s->base);
-    free(s->place);
     free(s);
     *self = NULL;
 }
@@ -137,20 +104,17 @@ static firn_status cpu_resize(backend *s, size_t count)
     store->hot = allocate(count, sizeof *store->hot);
     store->cold = allocate(count, sizeof *store->cold);
     store->row = allocate(count, sizeof *store->row);
-    store->spare = allocate(count, sizeof *store->spare);
     store->order = allocate(count + CPU_AHEAD + 16, sizeof *store->order);
-    store->arriving = allocate(count, sizeof *store->arriving);
-    store->arriving_cell = allocate(count, sizeof *store->arriving_cell);
-    store->destination = allocate(count, sizeof *store->destination);
+    store->spare = allocate(count, sizeof *store->spare);
     bool apic = s->settings->transfer == FIRN_APIC;
     if (apic)
         store->affine = allocate(count + 1, sizeof *store->affine); /* see affine_load */
     s->base = allocate(count, sizeof *s->base);
     s->sorted = s->limits_known = false;
     if (!store->hot || !store->cold || !store->row || !store->spare || !store->order ||
-        !store->arriving || !store->arriving_cell || !store->destination ||
         (apic && !store->affine) || !s->base)
         return fail(FIRN_NO_MEMORY, "out of memory for %zu particles", count);
+    sort_share_spare(store);
     memset(store->hot, 0, count * sizeof *store->hot);
     memset(store->order, 0, (count + CPU_AHEAD + 16) * sizeof *store->order);
     if (apic)
@@ -161,202 +125,6 @@ static firn_status cpu_resize(backend *s, size_t count)
         store->row[r] = (uint32_t)r;
     }
     return FIRN_OK;
-}
-
-/* ---- Values in and out -------------------------------------------------------------------------- */
-
-/* The memory slot of a row. */
-static uint32_t slot_of(const backend *s, size_t row)
-{
-    return s->sorted ? s->store.order[s->place[row]] : (uint32_t)row;
-}
-
-static void note_places(void *context, int thread, size_t begin, size_t end)
-{
-    backend *s = context;
-    (void)thread;
-    for (size_t k = begin; k < end; k++)
-        s->place[s->store.row[s->store.order[k]]] = (uint32_t)k;
-}
-
-static firn_status know_places(const backend *s)
-{
-    backend *cache = (backend *)s;
-    if (!s->sorted || s->place)
-        return FIRN_OK;
-    cache->place = malloc((s->store.count + 1) * sizeof *s->place);
-    if (!s->place)
-        return fail(FIRN_NO_MEMORY, "out of memory to find %zu particles", s->store.count);
-    team_for(s->threads, s->store.count, 65536, note_places, cache);
-    return FIRN_OK;
-}
-
-static void forget_places(backend *s)
-{
-    free(s->place);
-    s->place = NULL;
-}
-
-/* The block whose list holds this position of `order`. Lists follow each other in block order. */
-static const cpu_block *block_of(const backend *s, uint32_t position)
-{
-    uint32_t low = 0, high = s->grid.count;
-    while (high - low > 1) {
-        uint32_t middle = low + (high - low) / 2;
-        if (s->grid.blocks[middle].first <= position)
-            low = middle;
-        else
-            high = middle;
-    }
-    return &s->grid.blocks[low];
-}
-
-/* The base node of a row. */
-static void base_of(const backend *s, size_t row, int64_t base[3])
-{
-    if (!s->sorted) {
-        for (int a = 0; a < 3; a++)
-            base[a] = s->base[row][a];
-        return;
-    }
-    const cpu_block *block = block_of(s, s->place[row]);
-    uint32_t end = block->first;
-    int cell = 0;
-    while ((end += block->cell_count[cell]) <= s->place[row])
-        cell++;
-    for (int a = 0; a < 3; a++)
-        base[a] = 4 * (int64_t)block->at[a] + (cell >> 2 * a & 3);
-}
-
-static firn_status set_position(backend *s, size_t row, const double *x)
-{
-    for (int a = 0; a < s->settings->dimensions; a++) {
-        double u = x[a] / s->settings->cell_size - pass_origin(s->settings);
-        if (!(fabs(u) < FARTHEST_CELL))
-            return fail(FIRN_BAD_SCENE,
-                        "particle row %zu is at %g m: more than %g cells from the origin", row,
-                        x[a], FARTHEST_CELL);
-        double base = floor(u), offset = rint((u - base) * 0x1p26) * 0x1p-26;
-        s->base[row][a] = (int32_t)base + (offset >= 1);
-        s->store.hot[row].x[a] = offset >= 1 ? 0 : (float)offset;
-    }
-    if (s->settings->dimensions == 2) {
-        s->base[row][2] = 0;
-        s->store.hot[row].x[2] = 0;
-    }
-    return FIRN_OK;
-}
-
-static void get_position(const backend *s, size_t row, double *x)
-{
-    int64_t base[3];
-    base_of(s, row, base);
-    const cpu_hot *hot = &s->store.hot[slot_of(s, row)];
-    for (int a = 0; a < s->settings->dimensions; a++)
-        x[a] = ((double)base[a] + pass_origin(s->settings) + hot->x[a]) * s->settings->cell_size;
-}
-
-/* Where a row's value is in memory: its first float and the distances between rows and columns of it;
- * NULL for B without APIC. */
-typedef struct field_view {
-    float *first;
-    int row_step, column_step;
-} field_view;
-
-static field_view view(const backend *s, firn_attribute attribute, uint32_t slot)
-{
-    cpu_hot *hot = &s->store.hot[slot];
-    cpu_cold *cold = &s->store.cold[slot];
-    switch (attribute) {
-    case FIRN_VELOCITY:
-        return (field_view){hot->v, 0, 1};
-    case FIRN_F_E:
-        return (field_view){hot->F, 3, 1};
-    case FIRN_J_P:
-        return (field_view){&hot->J_P, 0, 0};
-    case FIRN_B: /* stored by columns behind channel 0 */
-        return (field_view){s->store.affine ? &s->store.affine[slot].column[0][1] : NULL, 1, 4};
-    case FIRN_MASS:
-        return (field_view){&cold->m, 0, 0};
-    case FIRN_VOLUME:
-        return (field_view){&cold->V0, 0, 0};
-    case FIRN_MU0:
-        return (field_view){&cold->mu0, 0, 0};
-    case FIRN_LAMBDA0:
-        return (field_view){&cold->lambda0, 0, 0};
-    case FIRN_HARDENING:
-        return (field_view){&cold->xi, 0, 0};
-    case FIRN_THETA_C:
-        return (field_view){&cold->theta_c, 0, 0};
-    case FIRN_THETA_S:
-        return (field_view){&cold->theta_s, 0, 0};
-    default:
-        return (field_view){NULL, 0, 0};
-    }
-}
-
-/* The float of component k of a value with `width` components. */
-static float *component(field_view at, int k, int width, int dimensions)
-{
-    bool matrix = width == dimensions * dimensions;
-    int i = matrix ? k / dimensions : 0, j = matrix ? k % dimensions : k;
-    return at.first + i * at.row_step + j * at.column_step;
-}
-
-static firn_status cpu_set(backend *s, firn_attribute attribute, size_t first, size_t count,
-                           const double *values)
-{
-    int d = s->settings->dimensions, width = firn_attribute_components(attribute, d);
-    if (s->sorted)
-        return fail(FIRN_USAGE, "values can only be set before the first step");
-    s->limits_known = false;
-    firn_status status = FIRN_OK;
-    for (size_t r = 0; r < count && status == FIRN_OK; r++) {
-        const double *value = values + r * (size_t)width;
-        if (attribute == FIRN_POSITION) {
-            status = set_position(s, first + r, value);
-            continue;
-        }
-        field_view at = view(s, attribute, (uint32_t)(first + r));
-        for (int k = 0; at.first && k < width; k++)
-            *component(at, k, width, d) = (float)value[k];
-    }
-    return status;
-}
-
-typedef struct getting {
-    const backend *state;
-    firn_attribute attribute;
-    size_t first;
-    double *values;
-} getting;
-
-static void get_rows(void *context, int thread, size_t begin, size_t end)
-{
-    const getting *g = context;
-    const backend *s = g->state;
-    int d = s->settings->dimensions, width = firn_attribute_components(g->attribute, d);
-    (void)thread;
-    for (size_t r = begin; r < end; r++) {
-        double *value = g->values + r * (size_t)width;
-        if (g->attribute == FIRN_POSITION) {
-            get_position(s, g->first + r, value);
-            continue;
-        }
-        field_view at = view(s, g->attribute, slot_of(s, g->first + r));
-        for (int k = 0; k < width; k++)
-            value[k] = at.first ? *component(at, k, width, d) : 0;
-    }
-}
-
-static firn_status cpu_get(const backend *s, firn_attribute attribute, size_t first, size_t count,
-                           double *values)
-{
-    firn_status status = know_places(s);
-    getting all = {s, attribute, first, values};
-    if (status == FIRN_OK)
-        team_for(s->threads, count, 2048, get_rows, &all);
-    return status;
 }
 
 /* ---- Stepping ----------------------------------------------------------------------------------- */
@@ -405,6 +173,7 @@ static void fill_pass(backend *s, double time, double dt)
     pass->cold = s->store.cold;
     pass->affine = s->store.affine;
     pass->order = s->store.order;
+    pass->mover = s->store.mover;
     pass->destination = s->store.destination;
     pass->grid = &s->grid;
     pass->colliders = s->colliders;
@@ -535,7 +304,7 @@ static firn_status report_bad(backend *s, const cpu_outcome *outcome, step_repor
         report->bad_what = "plastic volume ratio J_P is not positive", report->bad_value = hot->J_P;
     else
         report->bad_what = "moved more than a cell in one step, at a speed in m/s of";
-    forget_places(s);
+    s->places_known = false;
     firn_status status = cpu_get(s, FIRN_POSITION, report->bad_row, 1, report->bad_position);
     return status != FIRN_OK ? status
                              : fail(FIRN_BLOWUP, "particle row %zu: %s %g", report->bad_row,
@@ -549,7 +318,7 @@ static firn_status cpu_step(backend *s, double time, double dt, bool first, step
     firn_status status = prepare(s);
     if (status != FIRN_OK)
         return status;
-    forget_places(s);
+    s->places_known = false;
     fill_pass(s, time, dt);
     if (s->steps++ % MEMORY_SORT_EVERY == MEMORY_SORT_EVERY - 1)
         status = sort_memory(&s->store, &s->grid, s->threads);
@@ -594,7 +363,7 @@ static double cpu_memory(const firn_settings *settings, size_t particles, size_t
 {
     bool apic = settings->transfer == FIRN_APIC;
     double particle = sizeof(cpu_hot) * 2 + sizeof(cpu_cold) + (apic ? sizeof(cpu_affine) : 0) +
-                      3 * sizeof(uint32_t) + sizeof(uint8_t) + sizeof(cpu_destination);
+                      2 * sizeof(uint32_t);
     double block =
         sizeof(cpu_block) + (apic ? 1 : 2) * sizeof(float[CPU_BLOCK_FLOATS]) + 4 * sizeof(uint32_t);
     return particle * (double)particles + 1.25 * block * (double)active_blocks;

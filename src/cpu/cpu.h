@@ -25,12 +25,21 @@
 #define CPU_NONE UINT32_MAX
 
 enum {
-    CPU_CELLS = 64,                   /* in a block; 2D uses the first 16 */
+    CPU_CELLS = 64,                   /* in a block; 2D uses 16 of them */
     CPU_BLOCK_FLOATS = CPU_CELLS * 4, /* a field: four channels a node */
     CPU_STAY = 13,                    /* the middle one of the 27 directions */
     CPU_DIRECTIONS = 27,
-    CPU_AHEAD = 32, /* how far ahead in `order` records are fetched; it has as many spare entries */
+    CPU_AHEAD = 48, /* how far ahead in `order` records are fetched; it has as many spare entries */
 };
+
+/* The bits of a cell's number that count each axis. x is slowest: then the stencils of cells that follow
+ * each other begin at the same x, and a sum just stored can be loaded without waiting for memory. */
+static const int cpu_cell_shift[3] = {4, 0, 2};
+
+static inline int cpu_cell_at(int cell, int axis)
+{
+    return cell >> cpu_cell_shift[axis] & 3;
+}
 
 /* What changes every step: one cache line. F is row major; in 2D its third row and column are those of
  * the identity, which makes plane strain of the same law. */
@@ -46,19 +55,20 @@ typedef struct cpu_cold {
     float unused; /* keeps two records to a cache line */
 } cpu_cold;
 
-/* B of APIC by columns, each behind an unused channel 0: (0, B_xk, B_yk, B_zk). */
+/* B / h of APIC by columns, each behind a channel 0 of no meaning: (-, B_xk, B_yk, B_zk). */
 typedef struct cpu_affine {
     float column[3][4];
 } cpu_affine;
 
 typedef struct cpu_block {
-    int32_t at[3];                    /* coordinates: first node / 4 (in 2D at[2] counts nothing) */
-    uint32_t near[CPU_DIRECTIONS];    /* blocks around it, CPU_NONE where there is none yet */
-    uint32_t first, count;            /* its particles in `order` */
-    uint32_t leaving[CPU_DIRECTIONS]; /* particles that the last G2P sent each way */
+    int32_t at[3];                 /* coordinates: first node / 4 (in 2D at[2] counts nothing) */
+    uint32_t near[CPU_DIRECTIONS]; /* blocks around it, CPU_NONE where there is none yet */
+    uint32_t first, count;         /* its particles in `order` */
     uint32_t cell_count[CPU_CELLS];
-    uint32_t next_first, arriving; /* the same after the particles have moved; during a sort */
-    bool collides;                 /* some collider may be within reach of its nodes or particles */
+    uint32_t moved;                   /* particles that the last G2P sent to another cell */
+    uint32_t leaving[CPU_DIRECTIONS]; /* of those, how many each way */
+    uint32_t next_first, arrival_first, arriving; /* where they go; during a sort */
+    bool collides; /* some collider may be within reach of its nodes or particles */
 } cpu_block;
 
 typedef struct cpu_grid {
@@ -74,7 +84,7 @@ typedef struct cpu_grid {
     uint32_t *colour[8]; /* blocks that hold particles, by parity of coordinates */
 } cpu_grid;
 
-/* Where particles went, by position in `order`: direction * 64 + cell. */
+/* Where a particle went: direction * 64 + cell. */
 typedef uint16_t cpu_destination;
 
 /* The most terms of method/stress_series.h that are worth it before the SVD is cheaper. */
@@ -86,6 +96,9 @@ typedef struct cpu_pass {
     const cpu_cold *cold;
     cpu_affine *affine;
     const uint32_t *order;
+    /* The particles that changed cell, from the first entry of each block: where they were in the
+     * block's list, and where they went. */
+    uint32_t *mover;
     cpu_destination *destination;
     cpu_grid *grid;
     const collider_set *colliders;

@@ -40,13 +40,10 @@ FN void gather_flip(const cpu_pass *pass, const uint32_t *order, cpu_scratch *s,
     }
 }
 
-/* The same for APIC: u = sum_i w_ip v_i^{n+1}, and B = sum_i w_ip v_i^{n+1} (x_i - x_p)^T. */
+/* The same for APIC: u = sum_i w_ip v_i^{n+1}, and B = sum_i w_ip v_i^{n+1} (x_i - x_p)^T / h. */
 FN void gather_affine(const cpu_pass *pass, const uint32_t *order, cpu_scratch *s, int first,
                       int end, int cell, int width, int depth)
 {
-    real h = real_of((float)pass->cell_size);
-    lane_mask affine_channels =
-        (lane_mask){0, -1, -1, -1, 0, -1, -1, -1, 0, -1, -1, -1, 0, -1, -1, -1};
     real L[16];
     lines_load(L, s->tile[0], cell, width, depth);
     for (int k = first; k < end; k++) {
@@ -70,21 +67,26 @@ FN void gather_affine(const cpu_pass *pass, const uint32_t *order, cpu_scratch *
         }
         real wx = spread_x(w), dx = spread_x(d);
         real_store(s->row[k], sum_quarters(wx * S0, spread_x(g) * S0, wx * S1, wx * S2));
-        real B = h * sum_quarters(dx * S0, wx * By, wx * Bz, S0);
-        affine_store(&pass->affine[order[k]], lane_select(affine_channels, B, real_of(0)));
+        affine_store(&pass->affine[order[k]], sum_quarters(dx * S0, wx * By, wx * Bz, S0));
     }
 }
 
 /* What bounds the next step. Kept out of line: the stepping pass and the pass after loading must round
  * alike, or a resumed run would choose another dt. */
-static __attribute__((noinline)) void limits_of(const particles *p, lane_mask counts,
-                                                cpu_outcome *outcome)
+static __attribute__((noinline)) void note_limits(real mu0, real lambda0, real xi, real J_P, real m,
+                                                  real V0, vec v, lane_mask counts,
+                                                  cpu_outcome *outcome)
 {
-    lame hard = snow_harden(p->mu0, p->lambda0, p->xi, p->J_P);
-    real wave2 = lane_select(counts, snow_wave_speed2(hard, p->m / p->V0), real_of(0));
-    real speed2 = lane_select(counts, vec_norm2(p->v), real_of(0));
+    lame hard = snow_harden(mu0, lambda0, xi, J_P);
+    real wave2 = lane_select(counts, snow_wave_speed2(hard, m / V0), real_of(0));
+    real speed2 = lane_select(counts, vec_norm2(v), real_of(0));
     real_store(outcome->max_wave2, real_max(real_load(outcome->max_wave2), wave2));
     real_store(outcome->max_speed2, real_max(real_load(outcome->max_speed2), speed2));
+}
+
+FN void limits_of(const particles *p, lane_mask counts, cpu_outcome *outcome)
+{
+    note_limits(p->mu0, p->lambda0, p->xi, p->J_P, p->m, p->V0, p->v, counts, outcome);
 }
 
 FN lane_mask lanes_below(int count)
@@ -92,23 +94,32 @@ FN lane_mask lanes_below(int count)
     return (lane_int){0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15} < count;
 }
 
-/* Step 9, for particles of a block that a collider may reach. */
-static __attribute__((noinline)) void collide_particles(const cpu_pass *pass,
-                                                        const cpu_block *block, const uint8_t *cell,
-                                                        int count, particles *p)
+/* Step 9, for particles of a block that a collider may reach: x and v of up to 16. */
+static __attribute__((noinline)) void collide_lanes(const cpu_pass *pass, const cpu_block *block,
+                                                    const uint8_t *cell, int count, const vec *at,
+                                                    vec *velocity)
 {
     for (int k = 0; k < count; k++) {
         double x[3] = {0}, v[3];
         for (int a = 0; a < pass->grid->dimensions; a++) {
-            int base = 4 * block->at[a] + (cell[k] >> 2 * a & 3);
-            x[a] = (base + pass->origin + p->x.e[a][k]) * pass->cell_size;
+            int base = 4 * block->at[a] + cpu_cell_at(cell[k], a);
+            x[a] = (base + pass->origin + at->e[a][k]) * pass->cell_size;
         }
         for (int a = 0; a < 3; a++)
-            v[a] = p->v.e[a][k];
+            v[a] = velocity->e[a][k];
         if (collide_velocity(pass->colliders, pass->time, x, v))
             for (int a = 0; a < 3; a++)
-                p->v.e[a][k] = (float)v[a];
+                velocity->e[a][k] = (float)v[a];
     }
+}
+
+/* The same with copies: what a function out of line has the address of cannot stay in registers. */
+FN void collide_particles(const cpu_pass *pass, const cpu_block *block, const uint8_t *cell,
+                          int count, particles *p)
+{
+    vec x = p->x, v = p->v;
+    collide_lanes(pass, block, cell, count, &x, &v);
+    p->v = v;
 }
 
 /* To the nearest multiple of 2^-26, for x in [0, 1). */
@@ -119,12 +130,9 @@ FN real offset_rounded(real x)
 }
 
 /* Step 10: x_p += dt v_p, as a new offset and a destination. */
-FN lane_int move_particles(const cpu_pass *pass, particles *p, const uint8_t *cell)
+FN lane_int move_particles(const cpu_pass *pass, particles *p, lane_int at)
 {
     real scale = real_of(pass->dt / (float)pass->cell_size);
-    lane_int at;
-    for (int k = 0; k < 16; k++)
-        at[k] = cell[k];
     lane_int destination = (lane_int){0};
     const int direction_step[3] = {64, 3 * 64, 9 * 64};
     UNROLL
@@ -135,9 +143,10 @@ FN lane_int move_particles(const cpu_pass *pass, particles *p, const uint8_t *ce
         lane_mask carried = x >= R(1);
         p->x.e[a] = lane_select(carried, real_of(0), x);
         /* A mask is -1 where it holds. */
-        lane_int moved = (at >> 2 * a & 3) + __builtin_convertvector(shift, lane_int) - carried;
+        lane_int moved =
+            (at >> cpu_cell_shift[a] & 3) + __builtin_convertvector(shift, lane_int) - carried;
         destination += (1 + (moved < 0) - (moved > 3)) * direction_step[a];
-        destination += (moved & 3) << 2 * a;
+        destination += (moved & 3) << cpu_cell_shift[a];
     }
     return destination;
 }
@@ -152,19 +161,20 @@ FN lane_mask particles_bad(const cpu_pass *pass, const particles *p)
 }
 
 /* Note the first of them, and bring them to rest so that nothing runs wild before the step ends. */
-static __attribute__((noinline)) void stop_particles(particles *p, lane_mask bad, uint32_t position,
-                                                     cpu_outcome *outcome)
+static __attribute__((noinline)) vec stop_lanes(vec v, lane_mask bad, uint32_t position,
+                                                cpu_outcome *outcome)
 {
     for (int k = 15; k >= 0; k--) {
         if (!bad[k])
             continue;
         if (position + (uint32_t)k < outcome->bad_position) {
             outcome->bad_position = position + (uint32_t)k;
-            outcome->bad_speed = real_sqrt(vec_norm2(p->v))[k];
+            outcome->bad_speed = real_sqrt(vec_norm2(v))[k];
         }
         for (int a = 0; a < 3; a++)
-            p->v.e[a][k] = 0;
+            v.e[a][k] = 0;
     }
+    return v;
 }
 
 /* The return map for the lanes that yield. */
@@ -177,11 +187,26 @@ FN void return_particles(particles *p, lane_mask yields)
     p->J_P = lane_select(yields, after.J_P, p->J_P);
 }
 
-/* The gathered rows of up to 16 particles to their new state. */
-FN void update_particles(const cpu_pass *pass, cpu_block *block, const uint32_t *order,
-                         const uint8_t *cell, cpu_destination *destination, float (*rows)[16],
-                         int count, cpu_outcome *outcome, bool apic)
+/* List the lanes that changed cell, particles number `first` and on of the block's list. */
+static __attribute__((noinline)) void list_movers(const cpu_pass *pass, cpu_block *block,
+                                                  uint32_t first, lane_int to, lane_mask moved)
 {
+    for (int k = 0; k < 16; k++) {
+        if (!moved[k])
+            continue;
+        uint32_t at = block->first + block->moved++;
+        pass->mover[at] = first + (uint32_t)k;
+        pass->destination[at] = (cpu_destination)to[k];
+        block->leaving[to[k] >> 6]++;
+    }
+}
+
+/* The gathered rows of up to 16 particles to their new state. */
+FN void update_particles(const cpu_pass *pass, cpu_block *block, uint32_t first,
+                         const uint8_t *cell, float (*rows)[16], int count, cpu_outcome *outcome,
+                         bool apic)
+{
+    const uint32_t *order = pass->order + block->first + first;
     particles p = particles_load(pass, order, count);
     real r[16];
     UNROLL
@@ -211,16 +236,18 @@ FN void update_particles(const cpu_pass *pass, cpu_block *block, const uint32_t 
 
     lane_mask counts = lanes_below(count), bad = particles_bad(pass, &p) & counts;
     if (__builtin_expect(lane_any(bad), 0))
-        stop_particles(&p, bad, (uint32_t)(order - pass->order), outcome);
+        p.v = stop_lanes(p.v, bad, block->first + first, outcome);
     limits_of(&p, counts, outcome);
 
-    lane_int to = move_particles(pass, &p, cell);
+    typedef uint8_t bytes __attribute__((vector_size(16)));
+    bytes cell_bytes;
+    memcpy(&cell_bytes, cell, sizeof cell_bytes);
+    lane_int was = __builtin_convertvector(cell_bytes, lane_int);
+    lane_int to = move_particles(pass, &p, was);
     particles_store_hot(pass, order, count, p);
-    for (int k = 0; k < count; k++)
-        destination[k] = (cpu_destination)to[k];
-    if (lane_any(((to >> 6) != CPU_STAY) & counts))
-        for (int k = 0; k < count; k++)
-            block->leaving[to[k] >> 6] += to[k] >> 6 != CPU_STAY;
+    lane_mask moved = (to != was + CPU_STAY * CPU_CELLS) & counts;
+    if (lane_any(moved))
+        list_movers(pass, block, first, to, moved);
 }
 
 FN void g2p_block(const cpu_pass *pass, uint32_t index, cpu_scratch *scratch, cpu_outcome *outcome,
@@ -233,6 +260,10 @@ FN void g2p_block(const cpu_pass *pass, uint32_t index, cpu_scratch *scratch, cp
     if (!apic)
         tile_move(pass->grid, block, 1, scratch->tile[1], depth, false);
     memset(block->leaving, 0, sizeof block->leaving);
+    block->moved = 0;
+    if (index + 1 < pass->grid->count && block[1].count > 0)
+        for (int f = 0; f < (apic ? 1 : 2); f++)
+            tile_prefetch(pass->grid, block + 1, f, depth);
 
     int cell = 0;
     uint32_t left = block->cell_count[0]; /* particles of `cell` still to come */
@@ -253,14 +284,9 @@ FN void g2p_block(const cpu_pass *pass, uint32_t index, cpu_scratch *scratch, cp
             left -= (uint32_t)run;
         }
         for (int k = 0; k < batch; k += 16)
-            update_particles(pass, block, order + start + k, cells + k,
-                             pass->destination + block->first + start + k, scratch->row + k,
+            update_particles(pass, block, start + (uint32_t)k, cells + k, scratch->row + k,
                              batch - k < 16 ? batch - k : 16, outcome, apic);
     }
-    uint32_t away = 0;
-    for (int d = 0; d < CPU_DIRECTIONS; d++)
-        away += block->leaving[d];
-    block->leaving[CPU_STAY] = block->count - away;
 }
 
 #endif

@@ -103,15 +103,15 @@ FN void scatter_force(cpu_scratch *s, int first, int end, int cell, int width, i
 FN void scatter_affine(const cpu_pass *pass, const uint32_t *order, cpu_scratch *s, int first,
                        int end, int cell, int width, int depth)
 {
-    /* C d with d in cells: B D^-1 h d, D = h^2/3 (cubic) or h^2/4 */
-    float inv_D_h = (width == 4 ? 3 : 4) / (float)pass->cell_size;
+    /* C (x_i - x_p) = (B / h) h D^-1 h d with d in cells, D = h^2/3 (cubic) or h^2/4 */
+    real inv_D = width == 4 ? PER_NODE(0, 3, 3, 3) : PER_NODE(0, 4, 4, 4);
     real acc[16];
     lines_load(acc, s->tile[0], cell, width, depth);
     for (int k = first; k < end; k++) {
         particles_prefetch(pass, order + k, true);
         const float *w = s->w[k], *g = s->s[k], *d = s->d[k];
         real wx = spread_x(w), t = real_load(s->row[k]);
-        real B = (s->row[k][0] * inv_D_h) * affine_load(&pass->affine[order[k]]);
+        real B = s->row[k][0] * (inv_D * affine_load(&pass->affine[order[k]]));
         real X = wx * REPEAT_QUARTER(t, 0);
         X += spread_x(d) * REPEAT_QUARTER(B, 0);
         X += spread_x(g) * REPEAT_QUARTER(t, 1);
@@ -140,10 +140,12 @@ FN void p2g_block(const cpu_pass *pass, uint32_t index, cpu_scratch *scratch, in
 {
     const cpu_block *block = &pass->grid->blocks[index];
     const uint32_t *order = pass->order + block->first;
+    for (int f = 0; f < (apic ? 1 : 2); f++)
+        tile_prefetch(pass->grid, block, f, depth);
     memset(scratch->tile, 0, sizeof scratch->tile[0] * (apic ? 1 : 2));
     uint32_t staged = 0, batch = 0; /* particles [staged - batch, staged) are in scratch */
     uint32_t at = 0;
-    for (int cell = 0; cell < (depth == 1 ? 16 : CPU_CELLS); cell++) {
+    for (int cell = 0; cell < CPU_CELLS; cell++) {
         uint32_t end = at + block->cell_count[cell];
         while (at < end) {
             if (at == staged) {

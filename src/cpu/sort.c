@@ -21,8 +21,19 @@ static void lay_out(cpu_grid *grid)
     }
 }
 
-/* Order the arrived particles of one block by cell, then by row. They come almost sorted, so within a
- * cell insertion is quick. */
+void sort_share_spare(cpu_store *store)
+{
+    size_t count = store->count;
+    store->next = (uint32_t *)store->spare;
+    store->arriving = store->next + count;
+    store->mover = store->arriving + count;
+    store->place = store->mover + count;
+    store->destination = (cpu_destination *)(store->place + count);
+    store->arriving_cell = (uint8_t *)(store->destination + count);
+}
+
+/* Order all particles of one block, given by slot and cell, by cell and then by row: they come in the
+ * order of rows. */
 static void order_block(const cpu_store *store, cpu_block *block)
 {
     const uint32_t *arriving = store->arriving + block->first;
@@ -38,15 +49,6 @@ static void order_block(const cpu_store *store, cpu_block *block)
     }
     for (uint32_t k = 0; k < block->count; k++)
         order[end[cell[k]]++] = arriving[k];
-    for (int c = 0; c < CPU_CELLS; c++) {
-        uint32_t *slots = order + end[c] - block->cell_count[c];
-        for (uint32_t k = 1; k < block->cell_count[c]; k++) {
-            uint32_t slot = slots[k], row = store->row[slot], at = k;
-            for (; at > 0 && store->row[slots[at - 1]] > row; at--)
-                slots[at] = slots[at - 1];
-            slots[at] = slot;
-        }
-    }
 }
 
 /* What the loops below run over. */
@@ -84,9 +86,11 @@ firn_status sort_start(cpu_store *store, cpu_grid *grid, const int32_t (*base)[3
     for (size_t r = 0; r < store->count; r++) {
         cpu_block *block = &grid->blocks[store->order[r]];
         uint32_t k = block->first + block->count++;
-        int z = axes == 3 ? base[r][2] & 3 : 0;
         store->arriving[k] = (uint32_t)r;
-        store->arriving_cell[k] = (uint8_t)((base[r][0] & 3) | (base[r][1] & 3) << 2 | z << 4);
+        int cell = 0;
+        for (int a = 0; a < axes; a++)
+            cell |= (base[r][a] & 3) << cpu_cell_shift[a];
+        store->arriving_cell[k] = (uint8_t)cell;
     }
     team_for(threads, grid->count, 16, order_blocks, &all);
     return sort_memory(store, grid, threads);
@@ -97,7 +101,7 @@ static bool make_destinations(cpu_grid *grid)
 {
     uint32_t count = grid->count;
     for (uint32_t b = 0; b < count; b++) {
-        if (grid->blocks[b].count == 0)
+        if (grid->blocks[b].moved == 0)
             continue;
         for (int d = 0; d < CPU_DIRECTIONS; d++)
             if (grid->blocks[b].leaving[d] && blocks_near(grid, b, d) == CPU_NONE)
@@ -106,7 +110,7 @@ static bool make_destinations(cpu_grid *grid)
     return true;
 }
 
-/* How many particles each block gets, and where in it those of each neighbour begin: `leaving` of the
+/* How many movers each block gets, and where in its list those of each neighbour begin: `leaving` of the
  * sender becomes a position. Neighbours come in the order of directions. */
 static void count_arrivals(void *context, int thread, size_t begin, size_t end)
 {
@@ -117,7 +121,7 @@ static void count_arrivals(void *context, int thread, size_t begin, size_t end)
         uint32_t count = 0;
         for (int d = 0; d < CPU_DIRECTIONS; d++) {
             uint32_t from = block->near[CPU_DIRECTIONS - 1 - d];
-            if (from == CPU_NONE || grid->blocks[from].count == 0)
+            if (from == CPU_NONE || grid->blocks[from].moved == 0)
                 continue;
             uint32_t coming = grid->blocks[from].leaving[d];
             grid->blocks[from].leaving[d] = count;
@@ -127,18 +131,18 @@ static void count_arrivals(void *context, int thread, size_t begin, size_t end)
     }
 }
 
-/* Send the numbers of one block's particles to where they went. */
+/* Send the movers of one block to the lists of arrivals. */
 static void send_block(const cpu_store *store, const cpu_grid *grid, const cpu_block *block)
 {
     uint32_t position[CPU_DIRECTIONS];
     for (int d = 0; d < CPU_DIRECTIONS; d++)
         if (block->near[d] != CPU_NONE)
-            position[d] = grid->blocks[block->near[d]].next_first + block->leaving[d];
-    for (uint32_t k = block->first; k < block->first + block->count; k++) {
+            position[d] = grid->blocks[block->near[d]].arrival_first + block->leaving[d];
+    for (uint32_t k = block->first; k < block->first + block->moved; k++) {
         cpu_destination to = store->destination[k];
-        uint32_t at = position[to >> 6]++;
-        store->arriving[at] = store->order[k];
-        store->arriving_cell[at] = to & 63;
+        uint32_t at = position[to / CPU_CELLS]++;
+        store->arriving[at] = store->order[block->first + store->mover[k]];
+        store->arriving_cell[at] = to % CPU_CELLS;
     }
 }
 
@@ -147,8 +151,84 @@ static void send_blocks(void *context, int thread, size_t begin, size_t end)
     const sorting *s = context;
     (void)thread;
     for (size_t b = begin; b < end; b++)
-        if (s->grid->blocks[b].count > 0)
+        if (s->grid->blocks[b].moved > 0)
             send_block(s->store, s->grid, &s->grid->blocks[b]);
+}
+
+static bool comes_after(const cpu_store *store, uint32_t a, uint32_t slot, uint8_t cell)
+{
+    uint8_t other = store->arriving_cell[a];
+    return other > cell || (other == cell && store->row[store->arriving[a]] > store->row[slot]);
+}
+
+/* Order the arrivals of a block by cell, then by row: a shell sort, as they are few or nearly sorted. */
+static void order_arrivals(const cpu_store *store, const cpu_block *block)
+{
+    static const uint32_t gaps[] = {46379, 7983, 1374, 237, 41, 7, 1};
+    uint32_t first = block->arrival_first;
+    for (size_t g = 0; g < sizeof gaps / sizeof *gaps; g++)
+        for (uint32_t k = gaps[g]; k < block->arriving; k++) {
+            uint32_t at = first + k, slot = store->arriving[at];
+            uint8_t cell = store->arriving_cell[at];
+            for (; at >= first + gaps[g] && comes_after(store, at - gaps[g], slot, cell);
+                 at -= gaps[g]) {
+                store->arriving[at] = store->arriving[at - gaps[g]];
+                store->arriving_cell[at] = store->arriving_cell[at - gaps[g]];
+            }
+            store->arriving[at] = slot;
+            store->arriving_cell[at] = cell;
+        }
+}
+
+/* The coming list of one block: what it had, without the movers, merged with the arrivals. */
+static void merge_block(const cpu_store *store, cpu_block *block)
+{
+    const uint32_t *order = store->order + block->first, *mover = store->mover + block->first;
+    const uint32_t *arrival = store->arriving + block->arrival_first;
+    const uint8_t *cell = store->arriving_cell + block->arrival_first;
+    uint32_t *out = store->next + block->next_first;
+    uint32_t k = 0, m = 0, a = 0;
+    order_arrivals(store, block);
+    for (int c = 0; c < CPU_CELLS; c++) {
+        const uint32_t *begin = out;
+        for (uint32_t end = k + block->cell_count[c]; k < end; k++) {
+            if (m < block->moved && mover[m] == k) {
+                m++;
+                continue;
+            }
+            while (a < block->arriving && cell[a] == c &&
+                   store->row[arrival[a]] < store->row[order[k]])
+                *out++ = arrival[a++];
+            *out++ = order[k];
+        }
+        while (a < block->arriving && cell[a] == c)
+            *out++ = arrival[a++];
+        block->cell_count[c] = (uint32_t)(out - begin);
+    }
+}
+
+static void merge_blocks(void *context, int thread, size_t begin, size_t end)
+{
+    const sorting *s = context;
+    (void)thread;
+    for (size_t b = begin; b < end; b++) {
+        cpu_block *block = &s->grid->blocks[b];
+        if (block->moved > 0 || block->arriving > 0)
+            merge_block(s->store, block);
+        else
+            memcpy(s->store->next + block->next_first, s->store->order + block->first,
+                   block->count * sizeof *s->store->order);
+        block->count += block->arriving - block->moved;
+        block->first = block->next_first;
+        block->moved = 0;
+    }
+}
+
+static void take_next(void *context, int thread, size_t begin, size_t end)
+{
+    const cpu_store *store = ((const sorting *)context)->store;
+    (void)thread;
+    memcpy(store->order + begin, store->next + begin, (end - begin) * sizeof *store->order);
 }
 
 firn_status sort_step(cpu_store *store, cpu_grid *grid, team *threads)
@@ -157,17 +237,17 @@ firn_status sort_step(cpu_store *store, cpu_grid *grid, team *threads)
     if (!make_destinations(grid))
         return out_of_memory(grid);
     team_for(threads, grid->count, 64, count_arrivals, &all);
-    uint32_t first = 0;
+    uint32_t first = 0, arrival_first = 0;
     for (uint32_t b = 0; b < grid->count; b++) {
-        grid->blocks[b].next_first = first;
-        first += grid->blocks[b].arriving;
+        cpu_block *block = &grid->blocks[b];
+        block->next_first = first;
+        block->arrival_first = arrival_first;
+        first += block->count - block->moved + block->arriving;
+        arrival_first += block->arriving;
     }
     team_for(threads, grid->count, 16, send_blocks, &all);
-    for (uint32_t b = 0; b < grid->count; b++) {
-        grid->blocks[b].first = grid->blocks[b].next_first;
-        grid->blocks[b].count = grid->blocks[b].arriving;
-    }
-    team_for(threads, grid->count, 16, order_blocks, &all);
+    team_for(threads, grid->count, 16, merge_blocks, &all);
+    team_for(threads, store->count, 65536, take_next, &all);
     return blocks_prepare(grid) ? FIRN_OK : out_of_memory(grid);
 }
 

@@ -1,9 +1,10 @@
 /*
  * Keeping `order`: particles by block, cell, row (invariant 3 of cpu.h).
  *
- * After each G2P, sort_step moves the particles that left their block to the lists of their new one and
- * orders every block by cell and row. It moves numbers, not particles. Now and then sort_memory brings
- * the particles themselves into that order, so that neighbours in space stay neighbours in memory.
+ * After each G2P, sort_step takes the particles that changed cell out of the lists and merges them in
+ * where they went: they are few, the rest is in order already. It moves numbers, not particles. Now and
+ * then sort_memory brings the particles themselves into that order, so that neighbours in space stay
+ * neighbours in memory.
  */
 #ifndef FIRN_CPU_SORT_H
 #define FIRN_CPU_SORT_H
@@ -17,12 +18,18 @@ typedef struct cpu_store {
     cpu_cold *cold;
     cpu_affine *affine;     /* APIC only */
     uint32_t *row;          /* of each memory slot */
-    cpu_hot *spare;         /* as large as hot: what sort_memory moves into */
     uint32_t *order;        /* position in order -> slot in memory */
-    uint32_t *arriving;     /* slots by block, before they are ordered by cell */
-    uint8_t *arriving_cell; /* and their cells */
+    cpu_hot *spare;         /* as large as hot: what sort_memory moves into, and else room for: */
+    uint32_t *next;         /* the coming order */
+    uint32_t *arriving;     /* slots by the block they arrive in */
+    uint8_t *arriving_cell; /* and the cells they arrive in */
+    uint32_t *mover;        /* what G2P reports, see cpu_pass */
     cpu_destination *destination;
+    uint32_t *place; /* between steps: row -> position in order */
 } cpu_store;
+
+/* Divide the spare memory. */
+void sort_share_spare(cpu_store *store);
 
 /* First order of particles whose memory is in row order, each in the cell base[row]. */
 firn_status sort_start(cpu_store *store, cpu_grid *grid, const int32_t (*base)[3], team *threads);

@@ -15,7 +15,7 @@ enum {
     TILE_LINE = 32, /* floats: 7 nodes of 4 channels, and 4 of padding that stay 0 */
     TILE_SIDE = 7,
     TILE_FLOATS = TILE_SIDE * TILE_SIDE * TILE_LINE,
-    BATCH = CPU_AHEAD, /* particles staged at a time: what fits the first cache beside the tiles */
+    BATCH = 32, /* particles staged at a time: what fits the first cache beside the tiles */
 };
 
 struct cpu_scratch {
@@ -81,8 +81,21 @@ FN real spread_x(const float *row)
 
 FN float *tile_line(float *tile, int cell, int b, int c)
 {
-    int x = cell & 3, y = (cell >> 2 & 3) + b, z = (cell >> 4) + c;
+    int x = cpu_cell_at(cell, 0), y = cpu_cell_at(cell, 1) + b, z = cpu_cell_at(cell, 2) + c;
     return tile + (z * TILE_SIDE + y) * TILE_LINE + 4 * x;
+}
+
+/* Ask for the lines that tile_move will want: they lie in eight blocks, too scattered to be guessed. */
+FN void tile_prefetch(const cpu_grid *grid, const cpu_block *block, int field, int depth)
+{
+    int sides = depth == 1 ? 1 : TILE_SIDE;
+    for (int z = 0; z < sides; z++)
+        for (int y = 0; y < TILE_SIDE; y++)
+            for (int half = 0; half < 2; half++) {
+                uint32_t near = block->near[CPU_STAY + half + 3 * (y >> 2) + 9 * (z >> 2)];
+                __builtin_prefetch(grid->field[field] + (size_t)near * CPU_BLOCK_FLOATS +
+                                   ((z & 3) * 4 + (y & 3)) * 16);
+            }
 }
 
 /* Copies a field of a block and its upper neighbours to the tile, or adds the tile to them. */

@@ -1,0 +1,40 @@
+/* What the backend `cpu` holds: stepped in cpu.c, filled and read in values.c. */
+#ifndef FIRN_CPU_STATE_H
+#define FIRN_CPU_STATE_H
+
+#include "cpu/cpu.h"
+#include "cpu/sort.h"
+#include "cpu/team.h"
+
+struct backend {
+    const firn_settings *settings;
+    const collider_set *colliders;
+    team *threads;
+    const cpu_kernels *kernels;
+    cpu_store store;
+    cpu_grid grid;
+    cpu_scratch **scratch; /* one a thread */
+    cpu_outcome *outcome;  /* likewise */
+    bool sorted;           /* false: memory is in row order and `base` holds the cells */
+    int32_t (*base)[3];
+    bool places_known; /* whether store.place tells where each row is in `order` */
+    uint64_t steps;
+    bool limits_known;
+    step_limits limits;
+    cpu_pass pass;
+    const uint32_t *colour; /* the blocks of the colour at work in P2G */
+};
+
+/* From a cell's base node to its corner, in cells. */
+static inline double pass_origin(const firn_settings *settings)
+{
+    return settings->kernel == FIRN_CUBIC ? 1 : 0.5;
+}
+
+/* Rows of one attribute, as backend.h says. */
+firn_status cpu_set(backend *self, firn_attribute attribute, size_t first, size_t count,
+                    const double *values);
+firn_status cpu_get(const backend *self, firn_attribute attribute, size_t first, size_t count,
+                    double *values);
+
+#endif
