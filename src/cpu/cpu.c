@@ -121,7 +121,6 @@ static firn_status cpu_resize(backend *s, size_t count)
         memset(store->affine, 0, (count + 1) * sizeof *store->affine);
     for (size_t r = 0; r < count; r++) {
         store->hot[r].F[8] = 1; /* plane strain in 2D */
-        store->cold[r].unused = 0;
         store->row[r] = (uint32_t)r;
     }
     return FIRN_OK;
@@ -152,11 +151,18 @@ static void choose_series(backend *s)
     } while (term > 1e-8 && pass->series_terms < CPU_SERIES_MAX);
 }
 
+static void know_waves(backend *s)
+{
+    for (size_t k = 0; k < s->store.count; k++)
+        cpu_know_wave(&s->store.cold[k]);
+}
+
 static firn_status prepare(backend *s)
 {
     if (s->sorted)
         return FIRN_OK;
     choose_series(s);
+    know_waves(s);
     firn_status status = sort_start(&s->store, &s->grid, s->base, s->threads);
     if (status != FIRN_OK)
         return status;
@@ -256,10 +262,15 @@ static void g2p_blocks(void *context, int thread, size_t begin, size_t end)
             s->kernels->g2p(&s->pass, (uint32_t)b, s->scratch[thread], &s->outcome[thread]);
 }
 
+static const cpu_outcome no_outcome = {
+    .bad_position = CPU_NONE,
+    .max_log_wave2 = {[0 ... 15] = -FLT_MAX},
+};
+
 /* All threads' outcomes in one. */
 static cpu_outcome merged(const backend *s)
 {
-    cpu_outcome total = {.bad_position = CPU_NONE};
+    cpu_outcome total = no_outcome;
     for (int t = 0; t < team_threads(s->threads); t++) {
         const cpu_outcome *part = &s->outcome[t];
         if (part->bad_position < total.bad_position) {
@@ -268,7 +279,7 @@ static cpu_outcome merged(const backend *s)
         }
         for (int k = 0; k < 16; k++) {
             total.max_speed2[k] = fmaxf(total.max_speed2[k], part->max_speed2[k]);
-            total.max_wave2[k] = fmaxf(total.max_wave2[k], part->max_wave2[k]);
+            total.max_log_wave2[k] = fmaxf(total.max_log_wave2[k], part->max_log_wave2[k]);
         }
         total.active_nodes += part->active_nodes;
     }
@@ -277,12 +288,12 @@ static cpu_outcome merged(const backend *s)
 
 static void keep_limits(backend *s, const cpu_outcome *outcome)
 {
-    double speed2 = 0, wave2 = 0;
+    double speed2 = 0, log_wave2 = -FLT_MAX;
     for (int k = 0; k < 16; k++) {
         speed2 = fmax(speed2, outcome->max_speed2[k]);
-        wave2 = fmax(wave2, outcome->max_wave2[k]);
+        log_wave2 = fmax(log_wave2, outcome->max_log_wave2[k]);
     }
-    s->limits = (step_limits){.max_speed = sqrt(speed2), .max_wave_speed = sqrt(wave2)};
+    s->limits = (step_limits){.max_speed = sqrt(speed2), .max_wave_speed = exp(0.5 * log_wave2)};
     s->limits_known = true;
 }
 
@@ -333,7 +344,7 @@ static firn_status cpu_step(backend *s, double time, double dt, bool first, step
     }
     stage_charge(report, FIRN_STAGE_P2G, &clock);
     for (int t = 0; t < team_threads(s->threads); t++)
-        s->outcome[t] = (cpu_outcome){.bad_position = CPU_NONE};
+        s->outcome[t] = no_outcome;
     team_for(s->threads, s->grid.count, 16, grid_blocks, s);
     stage_charge(report, FIRN_STAGE_GRID, &clock);
     team_for(s->threads, s->grid.count, 4, g2p_blocks, s);
@@ -351,8 +362,9 @@ static firn_status cpu_step(backend *s, double time, double dt, bool first, step
 static void cpu_limits(backend *s, step_limits *limits)
 {
     if (!s->limits_known) {
+        know_waves(s);
         fill_pass(s, 0, 0);
-        cpu_outcome total = {.bad_position = CPU_NONE};
+        cpu_outcome total = no_outcome;
         s->kernels->limits(&s->pass, 0, s->store.count, &total);
         keep_limits(s, &total);
     }

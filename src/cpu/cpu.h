@@ -18,6 +18,8 @@
 #ifndef FIRN_CPU_CPU_H
 #define FIRN_CPU_CPU_H
 
+#include <float.h>
+#include <math.h>
 #include <stdint.h>
 
 #include "backend.h"
@@ -50,10 +52,17 @@ typedef struct cpu_hot {
     float J_P;
 } cpu_hot;
 
+/* What G2P needs comes first. */
 typedef struct cpu_cold {
-    float m, V0, mu0, lambda0, xi, theta_c, theta_s;
-    float unused; /* keeps two records to a cache line */
+    float xi, theta_c, theta_s;
+    float log_wave2; /* of the squared wave speed of soft snow: log((lambda0 + 2 mu0) V0 / m) */
+    float m, V0, mu0, lambda0;
 } cpu_cold;
+
+static inline void cpu_know_wave(cpu_cold *c)
+{
+    c->log_wave2 = logf(fmaxf(c->lambda0 + 2 * c->mu0, FLT_MIN) * (c->V0 / c->m));
+}
 
 /* B / h of APIC by columns, each behind a channel 0 of no meaning: (-, B_xk, B_yk, B_zk). */
 typedef struct cpu_affine {
@@ -115,9 +124,9 @@ typedef struct cpu_pass {
 
 /* A thread's answer to a pass. */
 typedef struct cpu_outcome {
-    uint32_t bad_position;               /* first in `order` that went wrong, or CPU_NONE */
-    float bad_speed;                     /* of that particle */
-    float max_speed2[16], max_wave2[16]; /* the largest of each lane */
+    uint32_t bad_position;                   /* first in `order` that went wrong, or CPU_NONE */
+    float bad_speed;                         /* of that particle */
+    float max_speed2[16], max_log_wave2[16]; /* the largest of each lane */
     uint64_t active_nodes;
 } cpu_outcome;
 

@@ -71,22 +71,18 @@ FN void gather_affine(const cpu_pass *pass, const uint32_t *order, cpu_scratch *
     }
 }
 
-/* What bounds the next step. Kept out of line: the stepping pass and the pass after loading must round
- * alike, or a resumed run would choose another dt. */
-static __attribute__((noinline)) void note_limits(real mu0, real lambda0, real xi, real J_P, real m,
-                                                  real V0, vec v, lane_mask counts,
-                                                  cpu_outcome *outcome)
-{
-    lame hard = snow_harden(mu0, lambda0, xi, J_P);
-    real wave2 = lane_select(counts, snow_wave_speed2(hard, m / V0), real_of(0));
-    real speed2 = lane_select(counts, vec_norm2(v), real_of(0));
-    real_store(outcome->max_wave2, real_max(real_load(outcome->max_wave2), wave2));
-    real_store(outcome->max_speed2, real_max(real_load(outcome->max_speed2), speed2));
-}
-
+/* What bounds the next step. The stepping pass and the pass after loading must round alike, or a resumed
+ * run would choose another dt; hence the explicit fused operations. */
 FN void limits_of(const particles *p, lane_mask counts, cpu_outcome *outcome)
 {
-    note_limits(p->mu0, p->lambda0, p->xi, p->J_P, p->m, p->V0, p->v, counts, outcome);
+    real exponent = snow_harden_exponent(p->xi, p->J_P);
+    real log_wave2 = lane_select(counts, p->log_wave2 + exponent, real_of(-FLT_MAX));
+    real speed2 = p->v.e[0] * p->v.e[0];
+    for (int a = 1; a < 3; a++)
+        speed2 = fused(p->v.e[a], p->v.e[a], speed2);
+    speed2 = lane_select(counts, speed2, real_of(0));
+    real_store(outcome->max_log_wave2, real_max(real_load(outcome->max_log_wave2), log_wave2));
+    real_store(outcome->max_speed2, real_max(real_load(outcome->max_speed2), speed2));
 }
 
 FN lane_mask lanes_below(int count)
@@ -207,7 +203,7 @@ FN void update_particles(const cpu_pass *pass, cpu_block *block, uint32_t first,
                          bool apic)
 {
     const uint32_t *order = pass->order + block->first + first;
-    particles p = particles_load(pass, order, count);
+    particles p = particles_load(pass, order, count, false);
     real r[16];
     UNROLL
     for (int k = 0; k < 16; k++)
@@ -261,10 +257,6 @@ FN void g2p_block(const cpu_pass *pass, uint32_t index, cpu_scratch *scratch, cp
         tile_move(pass->grid, block, 1, scratch->tile[1], depth, false);
     memset(block->leaving, 0, sizeof block->leaving);
     block->moved = 0;
-    if (index + 1 < pass->grid->count && block[1].count > 0)
-        for (int f = 0; f < (apic ? 1 : 2); f++)
-            tile_prefetch(pass->grid, block + 1, f, depth);
-
     int cell = 0;
     uint32_t left = block->cell_count[0]; /* particles of `cell` still to come */
     for (uint32_t start = 0; start < block->count; start += BATCH) {

@@ -28,6 +28,7 @@ FN void volumes_block(const cpu_pass *pass, uint32_t index, cpu_scratch *scratch
                         mass += (double)w[a] * w[4 + b] * (depth == 1 ? 1 : w[8 + c]) *
                                 tile_line(scratch->tile[0], cell, b, c)[4 * a];
             cold[slot].V0 = (float)(cold[slot].m * cell_volume / mass);
+            cpu_know_wave(&cold[slot]);
         }
 }
 
@@ -38,7 +39,7 @@ static void limits_range(const cpu_pass *pass, size_t first, size_t count, cpu_o
         int some = count - done < 16 ? (int)(count - done) : 16;
         for (int k = 0; k < some; k++)
             slots[k] = (uint32_t)(first + done) + (uint32_t)k;
-        particles p = particles_load(pass, slots, some);
+        particles p = particles_load(pass, slots, some, false);
         limits_of(&p, lanes_below(some), outcome);
     }
 }

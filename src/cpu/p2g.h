@@ -15,7 +15,7 @@ FN void p2g_stage(const cpu_pass *pass, const uint32_t *order, int count, cpu_sc
 {
     real scale = real_of(-pass->dt / (float)pass->cell_size);
     for (int k = 0; k < count; k += 16) {
-        particles p = particles_load(pass, order + k, count - k);
+        particles p = particles_load(pass, order + k, count - k, true);
         mat t = mat_scale(particles_stress(pass, &p), scale * p.V0);
         real zero = real_of(0);
         real row[16] = {p.m,  p.m * p.v.e[0], p.m * p.v.e[1], p.m * p.v.e[2],
@@ -140,8 +140,6 @@ FN void p2g_block(const cpu_pass *pass, uint32_t index, cpu_scratch *scratch, in
 {
     const cpu_block *block = &pass->grid->blocks[index];
     const uint32_t *order = pass->order + block->first;
-    for (int f = 0; f < (apic ? 1 : 2); f++)
-        tile_prefetch(pass->grid, block, f, depth);
     memset(scratch->tile, 0, sizeof scratch->tile[0] * (apic ? 1 : 2));
     uint32_t staged = 0, batch = 0; /* particles [staged - batch, staged) are in scratch */
     uint32_t at = 0;

@@ -12,7 +12,8 @@ typedef struct particles {
     vec x, v; /* x: offset in cells */
     mat F_E;
     real J_P;
-    real m, V0, mu0, lambda0, xi, theta_c, theta_s;
+    real xi, theta_c, theta_s, log_wave2;
+    real m, V0, mu0, lambda0; /* when loaded whole */
 } particles;
 
 /* B by columns, one a quarter; the last quarter is whatever follows in memory. */
@@ -62,6 +63,31 @@ FN void cold_load(const cpu_cold *cold, const uint32_t slot[16], real field[8])
     }
 }
 
+/* The first four fields only. */
+FN void cold_load_first(const cpu_cold *cold, const uint32_t slot[16], real field[8])
+{
+    real r[4];
+    UNROLL
+    for (int k = 0; k < 4; k++) {
+        four a, b, c, d;
+        memcpy(&a, &cold[slot[k]], sizeof a);
+        memcpy(&b, &cold[slot[k + 4]], sizeof b);
+        memcpy(&c, &cold[slot[k + 8]], sizeof c);
+        memcpy(&d, &cold[slot[k + 12]], sizeof d);
+        eight ab = __builtin_shufflevector(a, b, 0, 1, 2, 3, 4, 5, 6, 7);
+        eight cd = __builtin_shufflevector(c, d, 0, 1, 2, 3, 4, 5, 6, 7);
+        r[k] =
+            __builtin_shufflevector(ab, cd, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+    }
+    /* r[k]: the four fields of k, k + 4, k + 8, k + 12, a quarter each. */
+    real a = WIDE_LOW(r[0], r[1], 1), b = WIDE_HIGH(r[0], r[1], 1);
+    real c = WIDE_LOW(r[2], r[3], 1), d = WIDE_HIGH(r[2], r[3], 1);
+    field[0] = WIDE_LOW(a, c, 2);
+    field[1] = WIDE_HIGH(a, c, 2);
+    field[2] = WIDE_LOW(b, d, 2);
+    field[3] = WIDE_HIGH(b, d, 2);
+}
+
 /* Ask for the records of the next batch: memory is nearly in the order of passes, but not so nearly that
  * the processor guesses them. */
 FN void particles_prefetch(const cpu_pass *pass, const uint32_t *order, bool apic)
@@ -82,16 +108,19 @@ FN void slots_of(const uint32_t *order, int count, uint32_t slot[16])
         slot[k] = order[k < count ? k : 0];
 }
 
-FN particles particles_load(const cpu_pass *pass, const uint32_t *order, int count)
+FN particles particles_load(const cpu_pass *pass, const uint32_t *order, int count, bool whole)
 {
     uint32_t slot[16];
     slots_of(order, count, slot);
-    real hot[16], cold[8];
+    real hot[16], cold[8] = {0};
     UNROLL
     for (int k = 0; k < 16; k++)
         memcpy(&hot[k], &pass->hot[slot[k]], sizeof hot[k]);
     transpose(hot);
-    cold_load(pass->cold, slot, cold);
+    if (whole)
+        cold_load(pass->cold, slot, cold);
+    else
+        cold_load_first(pass->cold, slot, cold);
     particles p = {
         .x = {{hot[0], hot[1], hot[2]}},
         .v = {{hot[3], hot[4], hot[5]}},
@@ -99,13 +128,14 @@ FN particles particles_load(const cpu_pass *pass, const uint32_t *order, int cou
                  {hot[9], hot[10], hot[11]},
                  {hot[12], hot[13], hot[14]}}},
         .J_P = hot[15],
-        .m = cold[0],
-        .V0 = cold[1],
-        .mu0 = cold[2],
-        .lambda0 = cold[3],
-        .xi = cold[4],
-        .theta_c = cold[5],
-        .theta_s = cold[6],
+        .xi = cold[0],
+        .theta_c = cold[1],
+        .theta_s = cold[2],
+        .log_wave2 = cold[3],
+        .m = cold[4],
+        .V0 = cold[5],
+        .mu0 = cold[6],
+        .lambda0 = cold[7],
     };
     return p;
 }

@@ -180,31 +180,56 @@ static void order_arrivals(const cpu_store *store, const cpu_block *block)
         }
 }
 
-/* The coming list of one block: what it had, without the movers, merged with the arrivals. */
+/* A block's old list on its way to the coming one. */
+typedef struct merging {
+    const uint32_t *order, *mover;
+    uint32_t movers;   /* still to be left out */
+    uint32_t position; /* in the old list */
+    uint32_t *out;
+} merging;
+
+/* Copy the old list up to `end`, without the movers. */
+static void copy_kept(merging *merge, uint32_t end)
+{
+    while (merge->position < end) {
+        bool stops = merge->movers > 0 && *merge->mover < end;
+        uint32_t stop = stops ? *merge->mover : end, count = stop - merge->position;
+        memcpy(merge->out, merge->order + merge->position, count * sizeof *merge->out);
+        merge->out += count;
+        merge->position = stop + stops;
+        merge->mover += stops;
+        merge->movers -= stops;
+    }
+}
+
+/* The coming list of one block: what it had, without the movers, with the arrivals at their places. */
 static void merge_block(const cpu_store *store, cpu_block *block)
 {
     const uint32_t *order = store->order + block->first, *mover = store->mover + block->first;
-    const uint32_t *arrival = store->arriving + block->arrival_first;
-    const uint8_t *cell = store->arriving_cell + block->arrival_first;
-    uint32_t *out = store->next + block->next_first;
-    uint32_t k = 0, m = 0, a = 0;
-    order_arrivals(store, block);
-    for (int c = 0; c < CPU_CELLS; c++) {
-        const uint32_t *begin = out;
-        for (uint32_t end = k + block->cell_count[c]; k < end; k++) {
-            if (m < block->moved && mover[m] == k) {
-                m++;
-                continue;
-            }
-            while (a < block->arriving && cell[a] == c &&
-                   store->row[arrival[a]] < store->row[order[k]])
-                *out++ = arrival[a++];
-            *out++ = order[k];
-        }
-        while (a < block->arriving && cell[a] == c)
-            *out++ = arrival[a++];
-        block->cell_count[c] = (uint32_t)(out - begin);
+    merging merge = {.order = order,
+                     .mover = mover,
+                     .movers = block->moved,
+                     .out = store->next + block->next_first};
+    uint32_t start[CPU_CELLS + 1] = {0};
+    for (int c = 0; c < CPU_CELLS; c++)
+        start[c + 1] = start[c] + block->cell_count[c];
+    for (uint32_t m = 0, c = 0; m < block->moved; m++) {
+        while (start[c + 1] <= mover[m])
+            c++;
+        block->cell_count[c]--;
     }
+    order_arrivals(store, block);
+    for (uint32_t a = block->arrival_first; a < block->arrival_first + block->arriving; a++) {
+        uint32_t cell = store->arriving_cell[a], at = start[cell],
+                 row = store->row[store->arriving[a]];
+        at = at > merge.position ? at : merge.position;
+        while (at < start[cell + 1] && store->row[order[at]] < row)
+            at++;
+        copy_kept(&merge, at);
+        *merge.out++ = store->arriving[a];
+        block->cell_count[cell]++;
+    }
+    copy_kept(&merge, block->count);
 }
 
 static void merge_blocks(void *context, int thread, size_t begin, size_t end)

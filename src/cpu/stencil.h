@@ -85,19 +85,6 @@ FN float *tile_line(float *tile, int cell, int b, int c)
     return tile + (z * TILE_SIDE + y) * TILE_LINE + 4 * x;
 }
 
-/* Ask for the lines that tile_move will want: they lie in eight blocks, too scattered to be guessed. */
-FN void tile_prefetch(const cpu_grid *grid, const cpu_block *block, int field, int depth)
-{
-    int sides = depth == 1 ? 1 : TILE_SIDE;
-    for (int z = 0; z < sides; z++)
-        for (int y = 0; y < TILE_SIDE; y++)
-            for (int half = 0; half < 2; half++) {
-                uint32_t near = block->near[CPU_STAY + half + 3 * (y >> 2) + 9 * (z >> 2)];
-                __builtin_prefetch(grid->field[field] + (size_t)near * CPU_BLOCK_FLOATS +
-                                   ((z & 3) * 4 + (y & 3)) * 16);
-            }
-}
-
 /* Copies a field of a block and its upper neighbours to the tile, or adds the tile to them. */
 FN void tile_move(const cpu_grid *grid, const cpu_block *block, int field, float *tile, int depth,
                   bool add)

@@ -14,6 +14,25 @@
 typedef float four __attribute__((vector_size(16)));
 typedef float eight __attribute__((vector_size(32)));
 
+/* a b + c, rounded once where the processor can, and the same way wherever it is inlined. */
+FN real fused(real a, real b, real c)
+{
+#if defined(__AVX512F__)
+    return _mm512_fmadd_ps(a, b, c);
+#elif defined(__FMA__)
+    eight x[2], y[2], z[2];
+    memcpy(x, &a, sizeof x);
+    memcpy(y, &b, sizeof y);
+    memcpy(z, &c, sizeof z);
+    for (int k = 0; k < 2; k++)
+        z[k] = _mm256_fmadd_ps(x[k], y[k], z[k]);
+    memcpy(&c, z, sizeof c);
+    return c;
+#else
+    return a * b + c;
+#endif
+}
+
 #define UNROLL _Pragma("GCC unroll 16")
 
 /* Quarter q of a row four times over: (a b c d) -> (a b c d  a b c d  a b c d  a b c d) */

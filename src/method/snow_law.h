@@ -22,11 +22,16 @@ typedef struct lame {
  * carry a float out of its range. */
 #define SNOW_HARDEN_LIMIT 30
 
+FN real snow_harden_exponent(real xi, real J_P)
+{
+    real limit = real_of(SNOW_HARDEN_LIMIT);
+    return real_clamp(xi * (R(1) - J_P), -limit, limit);
+}
+
 /* mu = mu0 exp(xi (1 - J_P)), lambda likewise */
 FN lame snow_harden(real mu0, real lambda0, real xi, real J_P)
 {
-    real limit = real_of(SNOW_HARDEN_LIMIT);
-    real factor = real_exp(real_clamp(xi * (R(1) - J_P), -limit, limit));
+    real factor = real_exp(snow_harden_exponent(xi, J_P));
     lame l;
     l.mu = mu0 * factor;
     l.lambda = lambda0 * factor;
