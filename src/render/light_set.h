@@ -15,6 +15,7 @@
 #include <stddef.h>
 
 #include "firn/firn.h"
+#include "render/trace_random.h"
 #include "render/vec.h"
 
 typedef enum light_kind {
@@ -48,6 +49,28 @@ typedef struct light_set light_set;
  * with its number in the message. Owned by the caller. */
 firn_status light_set_create(const light_source *sources, size_t count, light_set **out);
 void light_set_destroy(light_set **set);
+
+/* A direction in which light may come to x. */
+typedef struct light_sample {
+    vec3 direction;
+    float distance; /* INFINITY: from beyond the scene */
+    float pdf;      /* per steradian, the choice of the source included */
+    size_t source;
+} light_sample;
+
+/* False when there is no light, or none from the place that was chosen. */
+bool light_choose(const light_set *set, vec3 x, trace_random *random, light_sample *out);
+
+/* The light of a sample, if nothing is in the way. */
+vec3 light_sampled(const light_set *set, const light_sample *sample);
+
+/* What a ray from x meets beyond the scene. `pdf` is that of its direction, for the share that is left by
+ * light_choose (the balance of multiple importance sampling); INFINITY: all of it; 0: nothing. */
+vec3 light_beyond(const light_set *set, vec3 x, vec3 direction, float pdf);
+
+/* The nearest source in the scene that a ray from x meets before `limit`: its distance (INFINITY: none)
+ * and its light, weighted likewise. */
+float light_meet(const light_set *set, vec3 x, vec3 direction, float limit, float pdf, vec3 *light);
 
 /* Sun and sky of one clear day, in proportion to each other. `toward`: unit, at the sun. */
 void light_daylight(vec3 toward, vec3 up, float turbidity, light_source out[2]);

@@ -35,7 +35,7 @@ typedef struct trace_medium {
 /* Zero-initialised means default. */
 typedef struct trace_options {
     uint64_t seed;
-    int bounces;    /* most vertices of a path [4096]; fewer loses light in bright snow */
+    int bounces;    /* most vertices of a path [1e6]; a few hundred lose light in bright snow */
     int similarity; /* after so many scatterings g becomes 0 and extinction (1 - g) of itself: several
                        times faster deep in the snow, slightly wrong near its surface. 0: never [0] */
 } trace_options;
@@ -79,10 +79,10 @@ typedef struct trace_tile {
     int x0, y0, x1, y1;
 } trace_tile;
 
-/* Add samples first .. first + count - 1 of every pixel of the tile to the film, on all threads that
- * OpenMP gives. Numbers of samples are those since the film was zeroed. `stop` (may be NULL) is asked
- * now and then by any thread; when it says true, FIRN_STOPPED is returned and whole rows may lack their
- * samples: trace_pixel.count tells. A sample that is not finite is dropped, not added. */
+/* Add samples first .. first + count - 1 to every pixel of the tile, on all threads that OpenMP gives. A
+ * pixel that has some of them already (trace_pixel.count) goes on from there. `stop` (may be NULL) is
+ * asked now and then, by any thread; when it says true, FIRN_STOPPED is returned, some pixels lacking
+ * samples: call again to go on. A sample that is not finite counts as black. */
 typedef bool trace_stop_fn(void *user);
 firn_status trace_render(const trace_scene *scene, trace_camera_fn *camera, const void *camera_data,
                          trace_tile tile, uint32_t first, uint32_t count, trace_film *film,

@@ -31,14 +31,15 @@ typedef struct volume_options {
         kernel_width; /* of a particle's spline, in voxels, 1 .. 4 [1]; 4 voxels of support each */
     double shift;     /* s; every particle is moved by its velocity times this (motion blur) */
     int grains;       /* draw each particle as so many smaller ones around it [1] */
-    double thickness; /* m; depth of the slab that a 2D frame is drawn as [from its extent] */
+    double thickness; /* m; depth of the slab that a 2D frame is drawn as [12 cells] */
 } volume_options;
 
 /* A frame with no particle that can be drawn makes an empty volume. Owned by the caller. */
 firn_status volume_create(const firn_frame *frame, const double origin[3],
                           const volume_options *options, volume **out);
 
-/* A box of nodes, z fastest, as kg/m^3: node (i, j, k) lies at low + (i, j, k) * voxel. */
+/* A box of nodes, z fastest, as kg/m^3: node (i, j, k) lies at low + (i, j, k) * voxel. Nodes above the
+ * last of an axis are zero. */
 firn_status volume_create_from_nodes(const float *nodes, const int size[3], vec3 low, float voxel,
                                      volume **out);
 void volume_destroy(volume **v);
