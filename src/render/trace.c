@@ -332,6 +332,20 @@ vec3 trace_radiance(const trace_scene *scene, trace_ray ray, uint64_t pixel, uin
     return follow(&p, NULL);
 }
 
+static bool is_finite(vec3 x)
+{
+    return isfinite(x.x) && isfinite(x.y) && isfinite(x.z);
+}
+
+/* Rays that the grids can follow: numbers, of unit direction, from within single precision's grip. */
+static bool is_sane(trace_ray ray)
+{
+    const float farthest = 1e9f;
+    float length2 = vec_dot(ray.direction, ray.direction);
+    return is_finite(ray.start) && vec_dot(ray.start, ray.start) < farthest * farthest &&
+           fabsf(length2 - 1) < 1e-3f;
+}
+
 /* The n-th of a sequence that fills the four-dimensional cube evenly (Roberts' generalised golden ratio),
  * turned by another amount in every pixel. */
 static void spread(uint64_t seed, uint64_t pixel, uint32_t sample, float u[4])
@@ -342,11 +356,6 @@ static void spread(uint64_t seed, uint64_t pixel, uint32_t sample, float u[4])
         uint32_t offset = (uint32_t)(random_next(&turn) >> 32);
         u[i] = random_from_bits(offset + (sample + 1) * step[i]);
     }
-}
-
-static bool is_finite(vec3 x)
-{
-    return isfinite(x.x) && isfinite(x.y) && isfinite(x.z);
 }
 
 static void add_sample(trace_pixel *pixel, vec3 light, const first_sight *sight)
@@ -382,8 +391,9 @@ static void render_pixel(const picture *pic, int x, int y)
         float u[4];
         first_sight sight = {.met = false};
         spread(seed, index, n, u);
-        path p = path_begin(pic->tracer, pic->camera(pic->camera_data, x, y, u), index, n);
-        vec3 light = follow(&p, &sight);
+        trace_ray ray = pic->camera(pic->camera_data, x, y, u);
+        path p = path_begin(pic->tracer, ray, index, n);
+        vec3 light = is_sane(ray) ? follow(&p, &sight) : (vec3){0, 0, 0};
         add_sample(pixel, light, &sight);
     }
 }

@@ -14,10 +14,10 @@ typedef struct drop {
 
 typedef struct drop_list {
     size_t count;
-    drop *items; /* owned */
+    drop *items;     /* owned */
     size_t left_out; /* particles that are not drawn ... */
     size_t too_far;  /* ... among them those beyond reach */
-    vec3 low, high; /* of the drops' places */
+    vec3 low, high;  /* of the drops' places */
 } drop_list;
 
 /* All drops of a frame that lie within `reach` of the middle of the snow, along each axis. */
