@@ -80,6 +80,7 @@ static void hash_value(hash *h, const firn_scene *scene, const option *o, const 
     case OPTION_VECTOR:
     case OPTION_DIRECTION:
     case OPTION_SIZE:
+    case OPTION_COLOUR:
         hash_reals(h, (const double *)value, 3);
         break;
     case OPTION_GROUP:

@@ -4,12 +4,8 @@
 
 #include "collider/collider.h"
 #include "firn/scene.h"
+#include "scene/picture.h"
 #include "shape/sample.h"
-
-/* Where in the input something was said, for messages: "snow.yaml:12:5". Owned text. */
-typedef struct scene_mark {
-    char *where;
-} scene_mark;
 
 typedef struct scene_material {
     char *name;
@@ -36,6 +32,7 @@ typedef struct scene_snow {
 typedef struct scene_collider {
     char *name;
     collider body; /* its shape is owned here */
+    scene_surface surface;
     scene_mark mark;
 } scene_collider;
 
@@ -50,6 +47,8 @@ struct firn_scene {
     scene_snow *snow;
     size_t collider_count;
     scene_collider *colliders;
+    scene_camera camera;
+    scene_render render;
     uint64_t fingerprint;
 };
 
