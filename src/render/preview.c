@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "render/camera_fit.h"
 #include "render/legend.h"
 #include "status.h"
 
@@ -88,12 +89,21 @@ static firn_status prepare(panel_style *style, const firn_frame *frames, size_t 
     style->scene = options->scene;
     style->spacing = spacing;
     style->radius = (frames[0].dimensions == 2 ? 0.7f : 0.6f) * spacing;
-    style->camera = camera_fit(frames, count, options->scene, PANEL_PARTS * l->width,
-                               PANEL_PARTS * l->height, 4 * spacing, &style->sample);
-    const camera *c = &style->camera;
+    bool flat = frames[0].dimensions == 2;
+    int width = PANEL_PARTS * l->width, height = PANEL_PARTS * l->height;
+    camera *c = &style->camera;
+    firn_status status = camera_fit(c, frames, count, options->scene, flat, width, height,
+                                    4 * spacing, &style->sample);
+    if (status == FIRN_OK && options->camera && !flat) {
+        const double origin[3] = {c->origin[0], c->origin[1], c->origin[2]};
+        status = camera_look(c, options->camera, origin, options->scene, width, height);
+    }
+    if (status != FIRN_OK)
+        return status;
     float view_width = c->flat ? c->width / c->focal : c->distance * c->width / c->focal;
     style->square = legend_round(view_width / 12);
-    return colour_choose(frames, count, options->colour, &style->sample, &style->colour);
+    return colour_choose(frames, count, options->colour, options->scene, &style->sample,
+                         &style->colour);
 }
 
 static firn_status draw_sheet(panel_style *style, const firn_frame *frames, size_t count,
