@@ -34,6 +34,13 @@ firn_status firn_camera_frame(const firn_frame *frames, size_t count, const firn
     return status;
 }
 
+void firn_scene_picture_size(const firn_scene *scene, int *width, int *height, int *samples)
+{
+    *width = scene->render.width;
+    *height = scene->render.height;
+    *samples = scene->render.samples;
+}
+
 void firn_frame_thin(firn_frame *frame, size_t most)
 {
     size_t stride = most > 0 ? (frame->count + most - 1) / most : frame->count + 1, kept = 0;

@@ -61,6 +61,9 @@ scene_material scene_default_material(void);
 /* The points of snow object `index`; a failure names the object and where the scene asks for it. */
 firn_status scene_sample(const firn_scene *scene, size_t index, sample_points *points);
 
+/* Equal for scenes whose camera, lights and colliders give the same picture of a frame. */
+uint64_t scene_picture_fingerprint(const firn_scene *scene);
+
 void scene_lame(const scene_material *m, double *mu0, double *lambda0);
 
 #endif

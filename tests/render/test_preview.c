@@ -137,7 +137,8 @@ static picture draw(const firn_frame *frames, size_t count, int columns,
 
 static picture draw_one(const firn_frame *frame, const firn_scene *scene, firn_colour colour)
 {
-    firn_preview_options options = {WIDTH, HEIGHT, colour, scene, NULL};
+    firn_preview_options options = {
+        .width = WIDTH, .height = HEIGHT, .colour = colour, .scene = scene};
     return draw(frame, 1, 0, &options);
 }
 
@@ -239,7 +240,8 @@ static void test_threads_do_not_change_a_byte(void **state)
     (void)state;
     firn_scene *scene = ground_scene(3);
     firn_frame frames[2] = {make_ball(3, 20000, 0, 0.4, 0), make_ball(3, 20000, 0, 0.15, 0)};
-    firn_preview_options options = {WIDTH, HEIGHT, FIRN_COLOUR_SPEED, scene, NULL};
+    firn_preview_options options = {
+        .width = WIDTH, .height = HEIGHT, .colour = FIRN_COLOUR_SPEED, .scene = scene};
     static const int threads[] = {1, 2, 5};
     int usual = omp_get_max_threads();
     picture first = {0};
@@ -307,7 +309,8 @@ static void test_colours_differ_and_have_a_legend(void **state)
     }
     for (int i = 0; i < MODES; i++)
         free(drawn[i].rgb);
-    firn_preview_options options = {WIDTH, HEIGHT, FIRN_COLOUR_MATERIAL, NULL, NULL};
+    firn_preview_options options = {
+        .width = WIDTH, .height = HEIGHT, .colour = FIRN_COLOUR_MATERIAL, .scene = NULL};
     assert_int_equal(firn_preview_sheet(&ball, 1, 0, &options, in_folder("x.png")), FIRN_USAGE);
     assert_non_null(strstr(firn_last_error(), "material"));
     free_frame(&ball);
@@ -335,7 +338,8 @@ static void test_little_or_no_snow(void **state)
     assert_true(e.count > 30);
     free(p.rgb);
     firn_frame both[2] = {empty, one};
-    firn_preview_options options = {WIDTH, HEIGHT, FIRN_COLOUR_SNOW, NULL, NULL};
+    firn_preview_options options = {
+        .width = WIDTH, .height = HEIGHT, .colour = FIRN_COLOUR_SNOW, .scene = NULL};
     p = draw(both, 2, 1, &options);
     assert_true(luma(&p, WIDTH / 2, HEIGHT / 2) < 160);
     assert_true(luma(&p, WIDTH / 2, HEIGHT + GAP + HEIGHT / 2) > 190);

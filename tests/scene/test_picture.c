@@ -11,7 +11,7 @@ static void test_nothing_said(void **state)
     assert_int_equal(s->render.width, 1280);
     assert_int_equal(s->render.samples, 64);
     assert_near(s->render.extinction, 724, 0);
-    assert_near(s->render.albedo[0], 0.9, 0);
+    assert_near(s->render.albedo[0], 0.996, 0);
     assert_near(s->render.sun_strength, 1, 0);
     assert_near(s->render.sky_strength, 1, 0);
     assert_int_equal(s->render.light_count, 0);
