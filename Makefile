@@ -1,5 +1,5 @@
 # make            install what is missing, build; the program is then ./build/firn
-# make demo       drop a snowball in 3D and in 2D and leave a picture
+# make demo       drop a snowball in 3D and in 2D and leave pictures and a film
 # make test       build and run every quick test
 # make test-full  also: sanitizers, thread checks, fuzzing, slow physics
 # make docs       regenerate docs/scene.md and docs/scene.schema.json
@@ -13,6 +13,7 @@ all:
 	@cmake --build build
 
 demo: all
+	@scripts/setup demo
 	@scripts/demo
 
 test:

@@ -4,7 +4,9 @@
 
 #include "backend.h"
 #include "cpu/kernels.h"
+#include "io/exr.h"
 #include "io/vdb.h"
+#include "render/surface_set.h"
 #include "status.h"
 
 const char *firn_version(void)
@@ -14,9 +16,11 @@ const char *firn_version(void)
 
 const char *firn_features(void)
 {
-    static _Thread_local char text[128];
-    snprintf(text, sizeof text, "backends: cpu ref; instruction set: %s; OpenVDB: %s",
-             cpu_isa() ? cpu_isa() : "unknown FIRN_ISA", vdb_version());
+    static _Thread_local char text[256];
+    snprintf(text, sizeof text,
+             "backends: cpu ref; instruction set: %s; OpenVDB: %s; OpenEXR: %s; Embree: %s",
+             cpu_isa() ? cpu_isa() : "unknown FIRN_ISA", vdb_version(), exr_version(),
+             surface_embree_version());
     return text;
 }
 

@@ -3,13 +3,13 @@
 
 #include <inttypes.h>
 #include <math.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "console.h"
 #include "firn/io.h"
+#include "signals.h"
 #include "tool.h"
 
 #define AT(field) .offset = offsetof(run_options, field)
@@ -35,6 +35,10 @@ static const argument run_arguments[] = {
      AT(max_hours), 1e-9, INFINITY},
     {ARGUMENT_TEXT, 0, "log-json", "FILE", "one JSON object a frame; - is stdout [DIR/log.jsonl]",
      AT(log_json)},
+    {ARGUMENT_FLAG, 0, "render", NULL, "draw each frame that is written: picture_0000.png, ...",
+     AT(render)},
+    {ARGUMENT_CHOICE, 0, "render-as", "preview|draft|final",
+     "shaded particles, or traced light [preview]", AT(render_as)},
     {ARGUMENT_FLAG, 'q', "quiet", NULL, "say nothing but errors", AT(quiet)},
     {ARGUMENT_FLAG, 'v', "verbose", NULL, "say more", AT(verbose)},
 };
@@ -53,29 +57,6 @@ static const command run_command = {
     .count = sizeof run_arguments / sizeof *run_arguments,
 };
 
-/* ---- Signals --------------------------------------------------------------------------------- */
-
-static volatile sig_atomic_t stop_signal;
-
-static void on_signal(int number)
-{
-    if (stop_signal) { /* asked twice: at once */
-        signal(number, SIG_DFL);
-        raise(number);
-    }
-    stop_signal = number;
-}
-
-static void catch_signals(void)
-{
-    struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESTART | SA_NODEFER};
-    sigaction(SIGINT, &action, NULL);
-    sigaction(SIGTERM, &action, NULL);
-    struct sigaction old;
-    if (sigaction(SIGHUP, NULL, &old) == 0 && old.sa_handler != SIG_IGN) /* nohup */
-        sigaction(SIGHUP, &action, NULL);
-}
-
 /* ---- Stopping -------------------------------------------------------------------------------- */
 
 static bool is_step_limit_reached(const run *r)
@@ -86,7 +67,7 @@ static bool is_step_limit_reached(const run *r)
 static stop_reason reason_to_stop(const run *r)
 {
     double now = clock_seconds();
-    if (stop_signal)
+    if (signals_asked_to_stop())
         return STOP_SIGNAL;
     if (is_step_limit_reached(r))
         return STOP_STEPS;
@@ -191,6 +172,13 @@ static int write_frame(run *r)
     return 0;
 }
 
+/* A stop while a picture is drawn must not lose the frame: 75 comes back when all else is done. */
+static int render_picture(run *r)
+{
+    bool wanted = r->render.is_on && formats_of(r, firn_sim_frame(r->sim));
+    return wanted ? run_render_frame(&r->render, r->sim, r->folder.path) : 0;
+}
+
 static void remove_stale_frames(run *r)
 {
     int frame = firn_sim_frame(r->sim);
@@ -207,6 +195,9 @@ static int finish_frame(run *r)
     int code = write_frame(r);
     if (code)
         return code;
+    int drawn = render_picture(r);
+    if (drawn && drawn != FIRN_STOPPED)
+        return drawn;
     r->io_ms += 1e3 * (clock_seconds() - begin);
     if (r->has_stale)
         remove_stale_frames(r);
@@ -220,7 +211,8 @@ static int finish_frame(run *r)
     r->carried = (frame_cost){0};
     r->io_ms = 0;
     r->clock_frame = clock_seconds();
-    return r->options.checkpoint_every == 0 ? save(r) : 0;
+    code = r->options.checkpoint_every == 0 ? save(r) : 0;
+    return code ? code : drawn;
 }
 
 /* ---- The run --------------------------------------------------------------------------------- */
@@ -238,6 +230,15 @@ static int blow_up(const run *r)
     return FIRN_BLOWUP;
 }
 
+static int stop(run *r)
+{
+    int code = save(r);
+    if (code)
+        return code;
+    tell_how_to_continue(r);
+    return FIRN_STOPPED;
+}
+
 /* Steps until the run is done, fails, or is asked to stop. */
 static int simulate(run *r)
 {
@@ -246,18 +247,18 @@ static int simulate(run *r)
         int code = 0;
         if (status == FIRN_OK)
             code = finish_frame(r);
-        else if (status == FIRN_BLOWUP)
+        if (code == FIRN_STOPPED)
+            return stop(r);
+        if (status == FIRN_BLOWUP)
             return blow_up(r);
-        else if (status != FIRN_STOPPED)
+        if (status != FIRN_OK && status != FIRN_STOPPED)
             return console_failure(status);
-        else if (r->stop != STOP_STEPS)
+        if (status == FIRN_STOPPED && (r->stop == STOP_SIGNAL || r->stop == STOP_HOURS))
+            return stop(r);
+        if (status == FIRN_STOPPED && r->stop != STOP_STEPS)
             code = save(r);
         if (code)
             return code;
-        if (status == FIRN_STOPPED && (r->stop == STOP_SIGNAL || r->stop == STOP_HOURS)) {
-            tell_how_to_continue(r);
-            return FIRN_STOPPED;
-        }
     }
     return save(r);
 }
@@ -283,6 +284,14 @@ static void tell_end(const run *r, bool was_done)
                      firn_sim_steps(r->sim), took, r->folder.path);
 }
 
+/* A run that was stopped while it drew a frame's picture goes on with that. */
+static int finish_picture(run *r)
+{
+    double fps = firn_scene_settings(r->scene)->fps;
+    bool at_frame = fabs(firn_sim_time(r->sim) * fps - firn_sim_frame(r->sim)) < 1e-9;
+    return at_frame ? render_picture(r) : 0;
+}
+
 /* The folder is open and the scene is read. */
 static int go(run *r)
 {
@@ -290,6 +299,8 @@ static int go(run *r)
     r->last_frame = r->options.frames >= 0 ? (int)r->options.frames : settings->frames;
     r->clock_start = r->clock_frame = r->clock_checkpoint = clock_seconds();
     int code = run_start(r);
+    if (!code)
+        code = folder_write_scene(&r->folder, r->scene_path, &r->options.sets);
     if (code)
         return code;
     r->step_start = r->step_saved = firn_sim_steps(r->sim);
@@ -298,8 +309,13 @@ static int go(run *r)
     bool was_done = r->step_start > 0 && is_done(r);
     console_note("%s: %zu particles on %s, into %s", firn_scene_name(r->scene),
                  firn_sim_particle_count(r->sim), firn_sim_backend(r->sim), r->folder.path);
-    if (r->step_start == 0)
-        code = finish_frame(r);
+    if (r->options.render)
+        code = run_render_start(&r->render, r->scene, (render_style)r->options.render_as,
+                                (int)r->options.threads);
+    if (!code)
+        code = r->step_start == 0 ? finish_frame(r) : finish_picture(r);
+    if (code == FIRN_STOPPED)
+        return stop(r);
     if (!code)
         code = simulate(r);
     if (!code)
@@ -322,6 +338,7 @@ static char *default_folder(const char *scene_path)
 static int load_and_go(run *r, const char *scene_path)
 {
     const run_options *o = &r->options;
+    r->scene_path = scene_path;
     firn_status status = firn_scene_load(scene_path, o->sets.items, o->sets.count, &r->scene);
     if (status != FIRN_OK)
         return console_failure(status);
@@ -352,7 +369,7 @@ int verb_run(int argc, char **argv)
         console_setup(r.options.quiet     ? CONSOLE_QUIET
                       : r.options.verbose ? CONSOLE_VERBOSE
                                           : CONSOLE_NORMAL);
-        catch_signals();
+        signals_catch();
         code = load_and_go(&r, operands.items[0]);
     }
     console_live("");

@@ -8,6 +8,7 @@
 #include "progress.h"
 #include "run_folder.h"
 #include "run_log.h"
+#include "run_render.h"
 
 typedef struct run_options {
     const char *output;
@@ -21,6 +22,8 @@ typedef struct run_options {
     double checkpoint_every; /* minutes */
     double max_hours;
     const char *log_json;
+    bool render;
+    int render_as; /* render_style */
     bool quiet, verbose;
 } run_options;
 
@@ -36,10 +39,12 @@ typedef struct run {
     run_options options;
     int argc; /* as typed, to say how to continue */
     char **argv;
+    const char *scene_path;
     firn_scene *scene;
     firn_sim *sim;
     run_folder folder;
     run_log log;
+    run_render render;
     progress progress;
     int last_frame;     /* where the run ends */
     frame_cost carried; /* what the frame under way had cost when the state was saved */

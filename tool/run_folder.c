@@ -85,7 +85,8 @@ static bool has_ending(const char *name, const char *ending)
 /* Files under temporary names, which a killed run could not remove. */
 static void sweep(const char *folder)
 {
-    static const char *const starts[] = {"frame_", "checkpoint", "log.jsonl"};
+    static const char *const starts[] = {"frame_", "checkpoint", "log.jsonl", "picture_",
+                                         "scene.txt"};
     DIR *listing = opendir(folder);
     for (struct dirent *entry; listing && (entry = readdir(listing));)
         for (size_t k = 0; k < sizeof starts / sizeof *starts; k++)
@@ -147,6 +148,63 @@ int output_file_check(const char *path)
     int code = prove_writable(folder);
     free(folder);
     return code;
+}
+
+/* ---- The scene ------------------------------------------------------------------------------- */
+
+/* One line for the path and one for each override; a line break within one is a space to YAML too. */
+static void write_line(FILE *out, const char *text)
+{
+    for (; *text; text++)
+        fputc(*text == '\n' ? ' ' : *text, out);
+    fputc('\n', out);
+}
+
+int folder_write_scene(const run_folder *f, const char *scene_path, const argument_list *sets)
+{
+    char *path = new_text("%s/scene.txt", f->path), *temporary = new_text("%s.tmp", path);
+    char *whole = realpath(scene_path, NULL);
+    FILE *out = fopen(temporary, "w");
+    if (out) {
+        write_line(out, whole ? whole : scene_path);
+        for (size_t k = 0; k < sets->count; k++)
+            write_line(out, sets->items[k]);
+    }
+    bool written = out && !ferror(out);
+    if (out && fclose(out) != 0)
+        written = false;
+    int code = written && rename(temporary, path) == 0 ? 0 : output_failed(path);
+    if (code)
+        unlink(temporary);
+    free(whole);
+    free(temporary);
+    free(path);
+    return code;
+}
+
+char *folder_read_scene(const char *folder, argument_list *sets)
+{
+    char *path = new_text("%s/scene.txt", folder), *text = NULL;
+    size_t size = 0;
+    FILE *in = fopen(path, "r");
+    ssize_t length = in ? getdelim(&text, &size, 0, in) : -1;
+    if (in)
+        fclose(in);
+    free(path);
+    if (length <= 0) {
+        free(text);
+        return NULL;
+    }
+    for (char *line = text; (line = strchr(line, '\n'));) {
+        *line++ = 0;
+        if (!*line)
+            break;
+        sets->items = realloc(sets->items, (sets->count + 1) * sizeof *sets->items);
+        if (!sets->items)
+            abort();
+        sets->items[sets->count++] = line;
+    }
+    return text;
 }
 
 /* ---- Checkpoints ----------------------------------------------------------------------------- */
@@ -231,7 +289,21 @@ bool folder_has_frames(const char *folder)
     return visit_later_frames(folder, -1, 0, false) > 0;
 }
 
+/* Pictures of frames that are no more. */
+static void remove_pictures(const char *folder, long last)
+{
+    DIR *listing = opendir(folder);
+    for (struct dirent *entry; listing && (entry = readdir(listing));) {
+        long frame;
+        if (sscanf(entry->d_name, "picture_%9ld.png", &frame) == 1 && frame > last)
+            unlinkat(dirfd(listing), entry->d_name, 0);
+    }
+    if (listing)
+        closedir(listing);
+}
+
 int folder_remove_frames(const char *folder, long last, unsigned formats)
 {
+    remove_pictures(folder, last);
     return visit_later_frames(folder, last, formats, true);
 }

@@ -12,6 +12,7 @@
 
 #include <stdbool.h>
 
+#include "arguments.h"
 #include "firn/firn.h"
 
 typedef struct run_folder {
@@ -39,6 +40,12 @@ int folder_save(const run_folder *f, firn_sim *sim);
  * checkpoint it came from (or NULL) and survives if it is checkpoint_previous.h5. */
 int folder_save_first(const run_folder *f, firn_sim *sim, const char *source);
 
+/* Which scene the folder's run is of, with its overrides, for pictures of it: scene.txt. Reading gives
+ * the scene's path, owned by the caller as is the list; the list's texts lie behind the path in the same
+ * memory. NULL when the folder does not tell. */
+int folder_write_scene(const run_folder *f, const char *scene_path, const argument_list *sets);
+char *folder_read_scene(const char *folder, argument_list *sets);
+
 /* frame_0012.hdf. Owned by the caller. */
 char *folder_frame_path(const char *folder, int frame, unsigned format);
 
@@ -47,7 +54,8 @@ bool frame_name_parse(const char *name, long *frame, unsigned *format);
 
 bool folder_has_frames(const char *folder);
 
-/* Remove frames later than `last`, and of `last` those not in `formats`. Returns how many. */
+/* Remove frames later than `last`, and of `last` those not in `formats`; their pictures go too. Returns
+ * how many frames. */
 int folder_remove_frames(const char *folder, long last, unsigned formats);
 
 #endif

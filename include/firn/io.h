@@ -39,6 +39,9 @@ typedef struct firn_frame {
 
 /* Reads VTKHDF frames (.hdf) and checkpoints (.h5). */
 firn_status firn_frame_read(const char *path, firn_frame *frame);
+
+/* The same of a simulation as it is now, without a file. */
+firn_status firn_frame_take(const firn_sim *sim, firn_frame *frame);
 void firn_frame_clear(firn_frame *frame);
 
 /* Whether `path` is a complete checkpoint, and of what. */

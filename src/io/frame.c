@@ -80,6 +80,53 @@ static firn_status frame_check(const char *path, const firn_frame *frame)
     return FIRN_OK;
 }
 
+/* ---- From a simulation ----------------------------------------------------------------------- */
+
+/* An attribute as floats, three components even in 2D. */
+static firn_status take_array(const firn_sim *sim, firn_attribute attribute, float *values)
+{
+    enum { ROWS = 4096 };
+    double rows[3 * ROWS];
+    size_t count = firn_sim_particle_count(sim);
+    int from = firn_attribute_components(attribute, firn_sim_dimensions(sim));
+    int to = attribute == FIRN_POSITION || attribute == FIRN_VELOCITY ? 3 : 1;
+    for (size_t first = 0; first < count; first += ROWS) {
+        size_t some = count - first < ROWS ? count - first : ROWS;
+        firn_status status = firn_sim_read(sim, attribute, first, some, rows);
+        if (status != FIRN_OK)
+            return status;
+        for (size_t i = 0; i < some; i++)
+            for (int c = 0; c < from; c++)
+                values[(first + i) * (size_t)to + (size_t)c] =
+                    (float)rows[i * (size_t)from + (size_t)c];
+    }
+    return FIRN_OK;
+}
+
+firn_status firn_frame_take(const firn_sim *sim, firn_frame *frame)
+{
+    size_t count = firn_sim_particle_count(sim);
+    const firn_checkpoint_info info = {.dimensions = firn_sim_dimensions(sim),
+                                       .time = firn_sim_time(sim),
+                                       .cell_size = firn_sim_cell_size(sim),
+                                       .frame = firn_sim_frame(sim),
+                                       .step = firn_sim_steps(sim)};
+    firn_status status = frame_create(&info, count, frame);
+    if (status != FIRN_OK)
+        return status;
+    memcpy(frame->id, firn_sim_ids(sim), count * sizeof *frame->id);
+    memcpy(frame->object, firn_sim_objects(sim), count * sizeof *frame->object);
+    static const firn_attribute attributes[] = {FIRN_POSITION, FIRN_VELOCITY, FIRN_MASS,
+                                                FIRN_DENSITY, FIRN_J_P};
+    float *const arrays[] = {frame->position, frame->velocity, frame->mass, frame->density,
+                             frame->J_P};
+    for (size_t k = 0; k < sizeof arrays / sizeof *arrays && status == FIRN_OK; k++)
+        status = take_array(sim, attributes[k], arrays[k]);
+    if (status != FIRN_OK)
+        firn_frame_clear(frame);
+    return status;
+}
+
 /* ---- From a frame ---------------------------------------------------------------------------- */
 
 static firn_status read_array(const h5_reader *r, const char *path, H5T_class_t kind, hid_t type,

@@ -1,15 +1,12 @@
 #include "render/camera.h"
 
-#define RADIANS (3.14159265f / 180)
-static const float half_view = 15 * RADIANS; /* of the shorter side */
-static const float elevation = 11 * RADIANS;
-static const float border = 0.10f; /* share of the half picture kept free */
-/* Turns about the vertical, in the order of preference: a wall may stand in the way of some. */
-static const float turns[] = {-22 * RADIANS, 22 * RADIANS,  0,
-                              158 * RADIANS, 202 * RADIANS, 90 * RADIANS};
-enum { TURNS = sizeof turns / sizeof turns[0] };
+#include "render/vec.h"
+#include "scene/model.h"
+#include "status.h"
 
-static vec3 sky_direction(const firn_scene *scene)
+#define PI 3.14159265f
+
+vec3 camera_sky(const firn_scene *scene)
 {
     vec3 y = {0, 1, 0};
     if (!scene)
@@ -19,133 +16,92 @@ static vec3 sky_direction(const firn_scene *scene)
     return vec_length(up) > 0 ? vec_unit(up) : y;
 }
 
-static void aim(camera *c, float turn, float tilt)
+/* ---- where it stands --------------------------------------------------------------------------- */
+
+void camera_turn(camera *c, vec3 back, vec3 up)
 {
-    vec3 front = fabsf(c->sky.z) > 0.9f ? (vec3){0, -1, 0} : (vec3){0, 0, 1};
-    vec3 side = vec_unit(vec_cross(c->sky, front));
-    front = vec_cross(side, c->sky);
-    vec3 level = vec_add(vec_scale(front, cosf(turn)), vec_scale(side, sinf(turn)));
-    c->right = vec_cross(c->sky, level);
-    c->back = vec_add(vec_scale(level, cosf(tilt)), vec_scale(c->sky, sinf(tilt)));
-    c->up = vec_cross(c->back, c->right);
+    vec3 right = vec_cross(up, back);
+    if (!(vec_length(right) > 1e-4f)) /* straight up or down: any side will do */
+        right = vec_cross(fabsf(back.x) < 0.8f ? (vec3){1, 0, 0} : (vec3){0, 0, 1}, back);
+    c->back = back;
+    c->right = vec_unit(right);
+    c->up = vec_cross(back, c->right);
 }
 
-/*
- * A point at (u, v, w) along right, up, back lies within the side planes of an eye at (U, V, W)
- * when +-(u - U) <= t (W - w), that is +-u + t w <= +-U + t W. So the largest +-u + t w over the
- * points give U and W in closed form; with t = 0 the same sums frame a flat picture.
- */
-typedef struct frustum {
-    float tx, ty;
-    float right, left, top, bottom;
-    float nearest, farthest; /* extremes of w */
-} frustum;
-
-static void frustum_hold(frustum *f, const camera *c, points_sample *sample)
+static bool all_finite(const double *values, int count)
 {
-    if (sample->count == 0)
-        return;
-    vec3 back_x = vec_scale(c->back, f->tx), back_y = vec_scale(c->back, f->ty);
-    f->right = fmaxf(f->right, points_measure(sample, vec_add(c->right, back_x)).high);
-    f->left = fmaxf(f->left, -points_measure(sample, vec_sub(c->right, back_x)).low);
-    f->top = fmaxf(f->top, points_measure(sample, vec_add(c->up, back_y)).high);
-    f->bottom = fmaxf(f->bottom, -points_measure(sample, vec_sub(c->up, back_y)).low);
-    points_span w = points_measure(sample, c->back);
-    f->nearest = fmaxf(f->nearest, w.high);
-    f->farthest = fminf(f->farthest, w.low);
+    for (int i = 0; i < count; i++)
+        if (!isfinite(values[i]))
+            return false;
+    return true;
 }
 
-/* The snow of a frame, then the ground below its middle when that is not far. */
-static void hold_frame(frustum *f, const camera *c, const firn_frame *frame,
-                       const firn_scene *scene, points_sample *sample)
+static firn_status check(const firn_camera *c, int width, int height)
 {
-    points_choose(frame, c->origin, sample);
-    frustum_hold(f, c, sample);
-    if (sample->count == 0 || !scene)
-        return;
-    vec3 middle = points_bounds(sample).middle;
-    points_span rise = points_measure(sample, c->sky);
-    float reach = 6 * (rise.high - rise.low) + 20 * (float)frame->cell_size;
-    surfaces s = {scene, frame->time, {c->origin[0], c->origin[1], c->origin[2]}};
-    surfaces_ray down = {middle, vec_scale(c->sky, -1), 0, reach, 1e-3f};
-    float fall = surfaces_trace(&s, &down);
-    if (fall < reach) {
-        sample->points[0] = vec_sub(middle, vec_scale(c->sky, fall));
-        sample->count = 1;
-        frustum_hold(f, c, sample);
+    if (width < 1 || height < 1)
+        return fail(FIRN_USAGE, "a picture of %d x %d pixels", width, height);
+    if (!all_finite(c->position, 3) || !all_finite(c->target, 3) || !all_finite(c->up, 3))
+        return fail(FIRN_USAGE, "position, target and up of a camera must be finite numbers");
+    if (c->position[0] == c->target[0] && c->position[1] == c->target[1] &&
+        c->position[2] == c->target[2])
+        return fail(FIRN_USAGE, "position and target of the camera are the same point");
+    if (!(c->field_of_view > 0 && c->field_of_view <= 170))
+        return fail(FIRN_USAGE, "a field of view of %g degrees; it must be above 0 and at most 170",
+                    c->field_of_view);
+    if (!(c->aperture >= 0 && isfinite(c->aperture)) || !(c->focus >= 0 && isfinite(c->focus)))
+        return fail(FIRN_USAGE, "aperture and focus of a camera must be lengths");
+    if (!(c->shutter >= 0 && c->shutter <= 2))
+        return fail(FIRN_USAGE, "a shutter that is open for %g of a frame; it must be 0 to 2",
+                    c->shutter);
+    return FIRN_OK;
+}
+
+static vec3 relative(const double world[3], const double origin[3])
+{
+    return (vec3){(float)(world[0] - origin[0]), (float)(world[1] - origin[1]),
+                  (float)(world[2] - origin[2])};
+}
+
+firn_status camera_look(camera *c, const firn_camera *from, const double origin[3],
+                        const firn_scene *scene, int width, int height)
+{
+    firn_status status = check(from, width, height);
+    if (status != FIRN_OK)
+        return status;
+    *c = (camera){.width = (float)width, .height = (float)height, .sky = camera_sky(scene)};
+    for (int a = 0; a < 3; a++)
+        c->origin[a] = origin[a];
+    c->eye = relative(from->position, origin);
+    vec3 sight = relative(from->position, from->target), up = relative(from->up, (double[3]){0});
+    c->distance = vec_length(sight);
+    if (!(c->distance > 0 && isfinite(c->distance)))
+        return fail(FIRN_USAGE, "the camera is too near its target, or too far from it");
+    camera_turn(c, vec_scale(sight, 1 / c->distance), vec_length(up) > 0 ? vec_unit(up) : c->sky);
+    c->focal = fminf(c->width, c->height) / (2 * tanf((float)from->field_of_view * PI / 360));
+    c->lens = (float)from->aperture / 2;
+    c->focus = from->focus > 0 ? (float)from->focus : c->distance;
+    return FIRN_OK;
+}
+
+void camera_publish(const camera *c, const firn_scene *scene, firn_camera *out)
+{
+    const float eye[3] = {c->eye.x, c->eye.y, c->eye.z}, up[3] = {c->up.x, c->up.y, c->up.z};
+    const float back[3] = {c->back.x, c->back.y, c->back.z};
+    *out = (firn_camera){.field_of_view =
+                             360 / PI * atanf(fminf(c->width, c->height) / (2 * c->focal))};
+    for (int a = 0; a < 3; a++) {
+        out->position[a] = c->origin[a] + eye[a];
+        out->target[a] = out->position[a] - (double)c->distance * back[a];
+        out->up[a] = up[a];
+    }
+    if (scene) {
+        out->aperture = scene->camera.aperture;
+        out->focus = scene->camera.focus;
+        out->shutter = scene->camera.shutter;
     }
 }
 
-static void place(camera *c, const firn_frame *frames, size_t count, const firn_scene *scene,
-                  float margin, points_sample *sample)
-{
-    float shorter = fminf(c->width, c->height);
-    float t = c->flat ? 0 : tanf(half_view) * (1 - border);
-    frustum f = {.tx = t * c->width / shorter, .ty = t * c->height / shorter};
-    f.right = f.left = f.top = f.bottom = f.nearest = -INFINITY;
-    f.farthest = INFINITY;
-    for (size_t i = 0; i < count; i++)
-        hold_frame(&f, c, &frames[i], scene, sample);
-    if (!isfinite(f.right))
-        f.right = f.left = f.top = f.bottom = f.nearest = f.farthest = 0;
-    float half_x = (f.right + f.left) / 2 + margin, half_y = (f.top + f.bottom) / 2 + margin;
-    float u = (f.right - f.left) / 2, v = (f.top - f.bottom) / 2, w = 0;
-    if (c->flat) {
-        c->focal = (1 - border) / fmaxf(2 * half_x / c->width, 2 * half_y / c->height);
-        c->distance = fmaxf(half_x, half_y);
-    } else {
-        /* Never among the particles: at least a margin in front of the nearest. */
-        w = fmaxf(fmaxf(half_x / f.tx, half_y / f.ty), f.nearest + margin);
-        c->focal = shorter / (2 * tanf(half_view));
-        c->distance = w - (f.nearest + f.farthest) / 2;
-    }
-    c->eye = vec_combine(c->right, u, c->up, v, c->back, w);
-}
-
-/* How many frames have their middle hidden by a collider. */
-static size_t hidden_frames(const camera *c, const firn_frame *frames, size_t count,
-                            const firn_scene *scene, points_sample *sample)
-{
-    size_t hidden = 0;
-    for (size_t i = 0; i < count; i++) {
-        points_choose(&frames[i], c->origin, sample);
-        if (sample->count == 0)
-            continue;
-        vec3 middle = points_bounds(sample).middle;
-        vec3 sight = vec_sub(c->eye, middle);
-        surfaces s = {scene, frames[i].time, {c->origin[0], c->origin[1], c->origin[2]}};
-        float length = vec_length(sight);
-        surfaces_ray ray = {middle, vec_scale(sight, 1 / length), 0, length, 1e-3f};
-        hidden += surfaces_trace(&s, &ray) < length;
-    }
-    return hidden;
-}
-
-camera camera_fit(const firn_frame *frames, size_t count, const firn_scene *scene, int width,
-                  int height, float margin, points_sample *sample)
-{
-    camera c = {.width = (float)width, .height = (float)height};
-    c.flat = count > 0 && frames[0].dimensions == 2;
-    c.sky = c.flat ? (vec3){0, 1, 0} : sky_direction(scene);
-    points_origin(frames, count, c.origin);
-    if (c.flat) {
-        aim(&c, 0, 0);
-        place(&c, frames, count, scene, margin, sample);
-        return c;
-    }
-    camera best = c;
-    size_t fewest = SIZE_MAX;
-    for (int i = 0; i < TURNS && fewest > 0; i++) {
-        aim(&c, turns[i], elevation);
-        place(&c, frames, count, scene, margin, sample);
-        size_t hidden = scene ? hidden_frames(&c, frames, count, scene, sample) : 0;
-        if (hidden < fewest) {
-            fewest = hidden;
-            best = c;
-        }
-    }
-    return best;
-}
+/* ---- points and pixels ----------------------------------------------------------------------- */
 
 bool camera_project(const camera *c, vec3 p, camera_point *out)
 {
@@ -166,4 +122,25 @@ vec3 camera_ray(const camera *c, float x, float y)
 {
     float u = (x - c->width / 2) / c->focal, v = (c->height / 2 - y) / c->focal;
     return vec_unit(vec_combine(c->right, u, c->up, v, c->back, -1));
+}
+
+/* From an even number to one between -1 and 1 that is denser in the middle, in a straight line. */
+static float tent(float u)
+{
+    return u < 0.5f ? sqrtf(2 * u) - 1 : 1 - sqrtf(2 - 2 * u);
+}
+
+trace_ray camera_sample(const void *data, int x, int y, const float u[4])
+{
+    const camera *c = data;
+    float px = (float)x + 0.5f + tent(u[0]), py = (float)y + 0.5f + tent(u[1]);
+    trace_ray ray = {c->eye, camera_ray(c, px, py)};
+    if (!(c->lens > 0))
+        return ray;
+    vec3 sharp =
+        vec_add(c->eye, vec_scale(ray.direction, c->focus / -vec_dot(ray.direction, c->back)));
+    float radius = c->lens * sqrtf(u[2]), angle = 2 * PI * u[3];
+    ray.start = vec_combine(c->right, radius * cosf(angle), c->up, radius * sinf(angle), c->eye, 1);
+    ray.direction = vec_unit(vec_sub(sharp, ray.start));
+    return ray;
 }

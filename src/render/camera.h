@@ -1,16 +1,17 @@
 /*
- * One camera for a whole sheet: placed so that the snow of every frame, and the ground under it,
- * fill the picture.
+ * From points to pixels and back: where a point falls in the picture, and which way a pixel looks.
  *
- * 3D frames are seen in perspective, from slightly above; 2D frames straight from the front,
- * without perspective ("flat"). All points are relative to `origin`, so that snow far from the
+ * 3D pictures are seen in perspective, through a pinhole or a lens; flat ones, of 2D frames, straight
+ * from the front without perspective. All points are relative to `origin`, so that snow far from the
  * world's origin keeps its precision.
+ *
+ * Does NOT do: decide where to stand (camera_fit.h).
  */
 #ifndef FIRN_RENDER_CAMERA_H
 #define FIRN_RENDER_CAMERA_H
 
-#include "render/points.h"
-#include "render/surfaces.h"
+#include "firn/render.h"
+#include "render/trace.h"
 
 typedef struct camera {
     double origin[3];
@@ -21,11 +22,20 @@ typedef struct camera {
     float width, height;  /* pixels */
     float focal;          /* pixels per unit of tangent; flat: pixels per metre */
     float distance;       /* from the eye to the middle of the snow */
+    float lens;           /* radius, m */
+    float focus;          /* m before the eye, the plane that is sharp */
 } camera;
 
-/* `margin` is the length left free around particles. `sample` is scratch. */
-camera camera_fit(const firn_frame *frames, size_t count, const firn_scene *scene, int width,
-                  int height, float margin, points_sample *sample);
+/* Unit, against the scene's gravity; y without any. */
+vec3 camera_sky(const firn_scene *scene);
+
+/* Set right, up and back for a view along -back; `up` only leans the picture. */
+void camera_turn(camera *c, vec3 back, vec3 up);
+
+/* A public camera seen from `origin`; the scene may be NULL. FIRN_USAGE when it makes no sense. */
+firn_status camera_look(camera *c, const firn_camera *from, const double origin[3],
+                        const firn_scene *scene, int width, int height);
+void camera_publish(const camera *c, const firn_scene *scene, firn_camera *out);
 
 /* Where a point falls in the picture, in pixels from the top left, how far away it is, and how many
  * pixels a metre is there. False when it is behind the camera. */
@@ -36,5 +46,8 @@ bool camera_project(const camera *c, vec3 p, camera_point *out);
 
 /* The unit direction seen at a pixel. */
 vec3 camera_ray(const camera *c, float x, float y);
+
+/* A trace_camera_fn: through the lens, spread over the pixel and its neighbours by a tent filter. */
+trace_ray camera_sample(const void *camera, int x, int y, const float u[4]);
 
 #endif

@@ -1,5 +1,6 @@
 #include "render/colour.h"
 
+#include "scene/model.h"
 #include "status.h"
 
 static const vec3 snow = {0.92f, 0.93f, 0.95f};
@@ -24,7 +25,7 @@ vec3 colour_scale(float t)
     return colour_from_oklab(0.34f + 0.56f * t, chroma * cosf(hue), chroma * sinf(hue));
 }
 
-vec3 colour_object(uint32_t index)
+vec3 colour_kind(uint32_t index)
 {
     float hue = 4.2f + 2.39996323f * (float)index;
     return colour_from_oklab(0.74f, 0.13f * cosf(hue), 0.13f * sinf(hue));
@@ -32,6 +33,8 @@ vec3 colour_object(uint32_t index)
 
 static float value_of(firn_colour mode, const firn_frame *frame, size_t i)
 {
+    if (mode == FIRN_COLOUR_ID)
+        return (float)frame->id[i];
     if (mode == FIRN_COLOUR_DENSITY)
         return frame->density[i];
     if (mode == FIRN_COLOUR_J_P)
@@ -50,7 +53,10 @@ static const void *values_of(firn_colour mode, const firn_frame *frame)
     case FIRN_COLOUR_J_P:
         return frame->J_P;
     case FIRN_COLOUR_OBJECT:
+    case FIRN_COLOUR_MATERIAL:
         return frame->object;
+    case FIRN_COLOUR_ID:
+        return frame->id;
     default:
         return frame->position;
     }
@@ -70,26 +76,49 @@ static void widen(colour_rule *rule, const firn_frame *frame, points_sample *scr
     rule->high = fmaxf(rule->high, points_quantile(scratch->values, found, 0.995f));
 }
 
+bool colour_has_kinds(const colour_rule *rule)
+{
+    return rule->mode == FIRN_COLOUR_OBJECT || rule->mode == FIRN_COLOUR_MATERIAL;
+}
+
 bool colour_has_scale(const colour_rule *rule)
 {
-    return rule->mode != FIRN_COLOUR_SNOW && rule->mode != FIRN_COLOUR_OBJECT;
+    return rule->mode != FIRN_COLOUR_SNOW && !colour_has_kinds(rule);
+}
+
+static uint32_t kind_of(const colour_rule *rule, uint32_t object)
+{
+    if (rule->mode == FIRN_COLOUR_OBJECT)
+        return object;
+    return object < rule->scene->snow_count ? (uint32_t)rule->scene->snow[object].material : 0;
+}
+
+const char *colour_kind_name(const colour_rule *rule, uint32_t index)
+{
+    if (rule->mode == FIRN_COLOUR_MATERIAL)
+        return rule->scene->materials[index].name;
+    bool named = rule->scene && index < rule->scene->snow_count;
+    return named ? rule->scene->snow[index].name : NULL;
 }
 
 firn_status colour_choose(const firn_frame *frames, size_t count, firn_colour mode,
-                          points_sample *scratch, colour_rule *rule)
+                          const firn_scene *scene, points_sample *scratch, colour_rule *rule)
 {
-    *rule = (colour_rule){.mode = mode, .low = INFINITY, .high = -INFINITY};
-    if (mode < FIRN_COLOUR_SNOW || mode > FIRN_COLOUR_OBJECT)
+    *rule = (colour_rule){.mode = mode, .low = INFINITY, .high = -INFINITY, .scene = scene};
+    if (mode < FIRN_COLOUR_SNOW || mode > FIRN_COLOUR_ID)
         return fail(FIRN_USAGE, "there is no colour number %d", (int)mode);
+    if (mode == FIRN_COLOUR_MATERIAL && (!scene || scene->snow_count == 0))
+        return fail(FIRN_USAGE, "to colour by material takes the scene that says which is which");
     for (size_t f = 0; f < count; f++) {
         if (frames[f].count > 0 && !values_of(mode, &frames[f]))
             return fail(FIRN_USAGE, "frame %d has no %s to colour by", frames[f].frame,
                         colour_name(mode));
         if (colour_has_scale(rule))
             widen(rule, &frames[f], scratch);
-        for (size_t i = 0; mode == FIRN_COLOUR_OBJECT && i < frames[f].count; i++)
-            if (frames[f].object[i] > rule->last_object)
-                rule->last_object = frames[f].object[i];
+        for (size_t i = 0; colour_has_kinds(rule) && i < frames[f].count; i++) {
+            uint32_t kind = kind_of(rule, frames[f].object[i]);
+            rule->last_kind = kind > rule->last_kind ? kind : rule->last_kind;
+        }
     }
     if (!(rule->low <= rule->high))
         rule->low = rule->high = 0;
@@ -102,8 +131,8 @@ vec3 colour_particle(const colour_rule *rule, const firn_frame *frame, size_t in
 {
     if (rule->mode == FIRN_COLOUR_SNOW)
         return snow;
-    if (rule->mode == FIRN_COLOUR_OBJECT)
-        return colour_object(frame->object[index]);
+    if (colour_has_kinds(rule))
+        return colour_kind(kind_of(rule, frame->object[index]));
     float range = rule->high - rule->low;
     float value = value_of(rule->mode, frame, index) - rule->low;
     return colour_scale(range > 0 && isfinite(value) ? value / range : 0.5f);
@@ -111,7 +140,8 @@ vec3 colour_particle(const colour_rule *rule, const firn_frame *frame, size_t in
 
 const char *colour_name(firn_colour mode)
 {
-    static const char *const names[] = {"position", "speed", "density", "J_P", "object"};
+    static const char *const names[] = {"position", "speed",    "density", "J_P",
+                                        "object",   "material", "id"};
     return names[mode];
 }
 

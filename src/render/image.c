@@ -2,13 +2,22 @@
 
 #include <png.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "io/file.h"
 #include "status.h"
 
+static const char note_key[] = "firn";
+
+uint8_t image_byte(float display, float dither)
+{
+    float value = display > 0 ? fminf(display, 1) : 0; /* and what is not a number is black */
+    return (uint8_t)fminf(value * 255 + dither, 255);
+}
+
 static uint8_t to_byte(float display)
 {
-    return (uint8_t)(clamp01(display) * 255 + 0.5f);
+    return image_byte(display, 0.5f);
 }
 
 firn_status image_create(image *im, int width, int height, vec3 display)
@@ -50,6 +59,19 @@ static float shoulder(float light)
 vec3 image_tone(vec3 light)
 {
     return image_encode((vec3){shoulder(light.x), shoulder(light.y), shoulder(light.z)});
+}
+
+/* A power below 0.22 that joins the straight part with its slope, after Uchimura (2017). */
+static float toe(float light)
+{
+    const float end = 0.22f, power = 1.33f;
+    float share = smoothstep(0, end, light), curve = end * powf(fmaxf(light, 0) / end, power);
+    return (1 - share) * curve + share * light;
+}
+
+vec3 image_filmic(vec3 light)
+{
+    return image_tone((vec3){toe(light.x), toe(light.y), toe(light.z)});
 }
 
 static uint8_t *pixel_at(const image_view *view, int x, int y)
@@ -97,7 +119,7 @@ static void ignore_png(png_structp png, png_const_charp message)
     (void)png, (void)message;
 }
 
-static bool encode_png(const image *im, file_draft *draft)
+static bool encode_png(const image *im, const char *note, file_draft *draft)
 {
     png_structp png = png_create_write_struct(PNG_LIBPNG_VER_STRING, NULL, fail_png, ignore_png);
     png_infop info = png ? png_create_info_struct(png) : NULL;
@@ -110,6 +132,10 @@ static bool encode_png(const image *im, file_draft *draft)
                  PNG_INTERLACE_NONE, PNG_COMPRESSION_TYPE_DEFAULT, PNG_FILTER_TYPE_DEFAULT);
     png_set_sRGB(png, info, PNG_sRGB_INTENT_PERCEPTUAL);
     png_set_compression_level(png, 6);
+    png_text text = {
+        .compression = PNG_TEXT_COMPRESSION_NONE, .key = (char *)note_key, .text = (char *)note};
+    if (note)
+        png_set_text(png, info, &text, 1);
     png_write_info(png, info);
     for (int y = 0; y < im->height; y++)
         png_write_row(png, im->pixels + 3 * (size_t)y * (size_t)im->width);
@@ -118,15 +144,44 @@ static bool encode_png(const image *im, file_draft *draft)
     return true;
 }
 
-firn_status image_write_png(const image *im, const char *path)
+firn_status image_write_png(const image *im, const char *note, const char *path)
 {
     file_draft draft;
     firn_status status = file_create(path, &draft);
     if (status != FIRN_OK)
         return status;
-    if (!encode_png(im, &draft)) {
+    if (!encode_png(im, note, &draft)) {
         file_discard(&draft);
         return fail(FIRN_NO_OUTPUT, "cannot write %s: encoding the PNG failed", path);
     }
     return file_commit(&draft);
+}
+
+static char *find_note(png_structp png, png_infop info)
+{
+    png_textp texts;
+    int count = 0;
+    png_get_text(png, info, &texts, &count);
+    for (int i = 0; i < count; i++)
+        if (strcmp(texts[i].key, note_key) == 0)
+            return text_copy(texts[i].text);
+    return NULL;
+}
+
+char *image_read_note(const char *path)
+{
+    FILE *file = fopen(path, "rb");
+    if (!file)
+        return NULL;
+    char *volatile note = NULL;
+    png_structp png = png_create_read_struct(PNG_LIBPNG_VER_STRING, NULL, fail_png, ignore_png);
+    png_infop info = png ? png_create_info_struct(png) : NULL;
+    if (info && !setjmp(png_jmpbuf(png))) {
+        png_init_io(png, file);
+        png_read_info(png, info);
+        note = find_note(png, info);
+    }
+    png_destroy_read_struct(&png, &info, NULL);
+    fclose(file);
+    return note;
 }

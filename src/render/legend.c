@@ -80,27 +80,28 @@ static void draw_scale(const image_view *view, const panel_style *style)
     label_draw(view, left + (float)length - label_width(size, text), base, size, text, ink);
 }
 
-static void draw_objects(const image_view *view, const panel_style *style)
+static void draw_kinds(const image_view *view, const colour_rule *rule)
 {
     enum { MOST = 10 };
     float size = 0.85f * text_size(view), left = 1.4f * size;
-    uint32_t last = style->colour.last_object < MOST ? style->colour.last_object : MOST - 1;
+    uint32_t last = rule->last_kind < MOST ? rule->last_kind : MOST - 1;
     for (uint32_t i = 0; i <= last; i++) {
         float base = (float)view->height - 1.5f * size - (float)(last - i) * 1.9f * size;
         char text[64];
-        if (style->scene && i < firn_scene_object_count(style->scene))
-            snprintf(text, sizeof text, "%s", firn_scene_object_name(style->scene, i));
+        const char *name = colour_kind_name(rule, i);
+        if (name)
+            snprintf(text, sizeof text, "%s", name);
         else
             snprintf(text, sizeof text, "object %u", (unsigned)i);
-        fill(view, (int)left, (int)(base - size), (int)size, (int)size, colour_object(i));
+        fill(view, (int)left, (int)(base - size), (int)size, (int)size, colour_kind(i));
         label_draw(view, left + 1.8f * size, base, size, text, ink);
     }
 }
 
 void legend_colours(const image_view *view, const panel_style *style)
 {
-    if (style->colour.mode == FIRN_COLOUR_OBJECT)
-        draw_objects(view, style);
+    if (colour_has_kinds(&style->colour))
+        draw_kinds(view, &style->colour);
     else if (colour_has_scale(&style->colour))
         draw_scale(view, style);
 }

@@ -11,6 +11,7 @@
 #include "render/field.h"
 #include "render/image.h"
 #include "render/light.h"
+#include "render/surfaces.h"
 
 enum { PANEL_PARTS = 2 }; /* along each side of a pixel; the camera counts these, not pixels */
 

@@ -1,8 +1,10 @@
 /* The sheet: checks what was asked, frames one camera for all, and draws panel after panel. */
 #include "firn/render.h"
 
+#include <omp.h>
 #include <stdlib.h>
 
+#include "render/camera_fit.h"
 #include "render/legend.h"
 #include "status.h"
 
@@ -81,6 +83,25 @@ static firn_status check_frames(const firn_frame *frames, size_t count)
     return FIRN_OK;
 }
 
+/* The camera that was given; flat pictures take its middle and its scale there. */
+static firn_status follow(camera *c, const firn_preview_options *options, bool flat, int width,
+                          int height)
+{
+    camera given;
+    firn_status status =
+        camera_look(&given, options->camera, c->origin, options->scene, width, height);
+    if (status != FIRN_OK)
+        return status;
+    if (flat) {
+        c->eye = vec_sub(given.eye, vec_scale(given.back, given.distance));
+        c->focal = given.focal / given.distance;
+        c->distance = 0.5f * fmaxf(c->width, c->height) / c->focal;
+    } else {
+        *c = given;
+    }
+    return FIRN_OK;
+}
+
 static firn_status prepare(panel_style *style, const firn_frame *frames, size_t count,
                            const firn_preview_options *options, const layout *l)
 {
@@ -88,12 +109,22 @@ static firn_status prepare(panel_style *style, const firn_frame *frames, size_t 
     style->scene = options->scene;
     style->spacing = spacing;
     style->radius = (frames[0].dimensions == 2 ? 0.7f : 0.6f) * spacing;
-    style->camera = camera_fit(frames, count, options->scene, PANEL_PARTS * l->width,
-                               PANEL_PARTS * l->height, 4 * spacing, &style->sample);
-    const camera *c = &style->camera;
+    bool flat = frames[0].dimensions == 2;
+    int width = PANEL_PARTS * l->width, height = PANEL_PARTS * l->height;
+    camera *c = &style->camera;
+    firn_status status = camera_fit(c, frames, count, options->scene, flat, width, height,
+                                    4 * spacing, &style->sample);
+    if (status == FIRN_OK && options->camera)
+        status = follow(c, options, flat, width, height);
+    if (status != FIRN_OK)
+        return status;
     float view_width = c->flat ? c->width / c->focal : c->distance * c->width / c->focal;
     style->square = legend_round(view_width / 12);
-    return colour_choose(frames, count, options->colour, &style->sample, &style->colour);
+    status = colour_choose(frames, count, options->colour, options->scene, &style->sample,
+                           &style->colour);
+    if (options->range)
+        style->colour.low = (float)options->range[0], style->colour.high = (float)options->range[1];
+    return status;
 }
 
 static firn_status draw_sheet(panel_style *style, const firn_frame *frames, size_t count,
@@ -135,6 +166,9 @@ firn_status firn_preview_sheet(const firn_frame *frames, size_t count, int colum
     if (!style)
         return fail(FIRN_NO_MEMORY, "no memory to draw a picture");
     image sheet = {0};
+    int threads_before = omp_get_max_threads();
+    if (options->threads > 0)
+        omp_set_num_threads(options->threads);
     status = prepare(style, frames, count, options, &l);
     if (status == FIRN_OK)
         status = image_create(&sheet, l.columns * (l.width + GAP) - GAP,
@@ -142,9 +176,24 @@ firn_status firn_preview_sheet(const firn_frame *frames, size_t count, int colum
     if (status == FIRN_OK)
         status = draw_sheet(style, frames, count, &l, &sheet);
     if (status == FIRN_OK)
-        status = image_write_png(&sheet, png_path);
+        status = image_write_png(&sheet, NULL, png_path);
+    omp_set_num_threads(threads_before);
     image_clear(&sheet);
     panel_style_clear(style);
     free(style);
+    return status;
+}
+
+firn_status firn_preview_range(const firn_frame *frames, size_t count, firn_colour colour,
+                               const firn_scene *scene, double range[2])
+{
+    colour_rule rule;
+    points_sample *sample = malloc(sizeof *sample);
+    if (!sample)
+        return fail(FIRN_NO_MEMORY, "no memory to measure frames");
+    firn_status status = colour_choose(frames, count, colour, scene, sample, &rule);
+    free(sample);
+    range[0] = (double)rule.low;
+    range[1] = (double)rule.high;
     return status;
 }

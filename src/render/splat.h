@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "render/camera.h"
+#include "render/points.h"
 
 #define SPLAT_EMPTY UINT64_MAX
 

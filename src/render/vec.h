@@ -59,6 +59,23 @@ static inline vec3 vec_combine(vec3 x, float a, vec3 y, float b, vec3 z, float c
     return vec_add(vec_add(vec_scale(x, a), vec_scale(y, b)), vec_scale(z, c));
 }
 
+/* Of linear RGB with the sRGB primaries. */
+static inline float vec_luminance(vec3 rgb)
+{
+    return 0.2126f * rgb.x + 0.7152f * rgb.y + 0.0722f * rgb.z;
+}
+
+/* One instruction each, unlike fminf and fmaxf; b when either is NaN. */
+static inline float lesser(float a, float b)
+{
+    return a < b ? a : b;
+}
+
+static inline float greater(float a, float b)
+{
+    return a > b ? a : b;
+}
+
 static inline float clamp01(float x)
 {
     return x < 0 ? 0 : x > 1 ? 1 : x;

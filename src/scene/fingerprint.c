@@ -1,6 +1,6 @@
 /*
- * The fingerprint: a 64-bit FNV-1a hash of every value that the option tables mark as physics,
- * walked in the order of the tables. Values are hashed after defaults, so it does not matter
+ * Fingerprints: 64-bit FNV-1a hashes of the values that the option tables mark as physics, or of all
+ * that pictures are made of, walked in the order of the tables. Values are hashed after defaults, so it does not matter
  * whether they were written; names, comments and the order of keys never enter.
  */
 #include "scene/options.h"
@@ -46,19 +46,24 @@ static void hash_shape(hash *h, const shape *s)
     }
 }
 
-static void hash_table(hash *h, const firn_scene *scene, const option_table *table,
-                       const char *target);
+/* What enters: physics alone, or everything. */
+typedef enum scope { PHYSICS, EVERYTHING } scope;
 
-static void hash_list(hash *h, const firn_scene *scene, const option *o, const char *target)
+static void hash_table(hash *h, const firn_scene *scene, const option_table *table,
+                       const char *target, scope what);
+
+static void hash_list(hash *h, const firn_scene *scene, const option *o, const char *target,
+                      scope what)
 {
     const char *items = *(char *const *)(target + o->offset);
     size_t count = *(const size_t *)(target + o->count_offset);
     hash_integer(h, count);
     for (size_t i = 0; i < count; i++)
-        hash_table(h, scene, o->table, items + i * o->table->size);
+        hash_table(h, scene, o->table, items + i * o->table->size, what);
 }
 
-static void hash_value(hash *h, const firn_scene *scene, const option *o, const char *target)
+static void hash_value(hash *h, const firn_scene *scene, const option *o, const char *target,
+                       scope what)
 {
     const char *value = target + o->offset;
     switch (o->type) {
@@ -80,17 +85,19 @@ static void hash_value(hash *h, const firn_scene *scene, const option *o, const 
     case OPTION_VECTOR:
     case OPTION_DIRECTION:
     case OPTION_SIZE:
+    case OPTION_COLOUR:
         hash_reals(h, (const double *)value, 3);
         break;
     case OPTION_GROUP:
-        hash_table(h, scene, o->table, value);
+        hash_table(h, scene, o->table, value, what);
         break;
     case OPTION_LIST:
     case OPTION_NAMED:
-        hash_list(h, scene, o, target);
+        hash_list(h, scene, o, target, what);
         break;
     case OPTION_MATERIAL: /* by its values: names are free */
-        hash_table(h, scene, o->table, (const char *)&scene->materials[*(const size_t *)value]);
+        hash_table(h, scene, o->table, (const char *)&scene->materials[*(const size_t *)value],
+                   what);
         break;
     case OPTION_SHAPE:
         hash_shape(h, *(shape *const *)value);
@@ -103,16 +110,27 @@ static void hash_value(hash *h, const firn_scene *scene, const option *o, const 
 }
 
 static void hash_table(hash *h, const firn_scene *scene, const option_table *table,
-                       const char *target)
+                       const char *target, scope what)
 {
     for (size_t i = 0; i < table->count; i++)
-        if (table->options[i].physics)
-            hash_value(h, scene, &table->options[i], target);
+        if (what == EVERYTHING || table->options[i].physics)
+            hash_value(h, scene, &table->options[i], target, what);
 }
 
 uint64_t scene_fingerprint(const firn_scene *scene)
 {
     hash h = 0xcbf29ce484222325u;
-    hash_table(&h, scene, &scene_table, (const char *)scene);
+    hash_table(&h, scene, &scene_table, (const char *)scene, PHYSICS);
+    return h;
+}
+
+uint64_t scene_picture_fingerprint(const firn_scene *scene)
+{
+    hash h = 0xcbf29ce484222325u;
+    hash_table(&h, scene, &camera_table, (const char *)&scene->camera, EVERYTHING);
+    hash_table(&h, scene, &render_table, (const char *)&scene->render, EVERYTHING);
+    hash_integer(&h, scene->collider_count);
+    for (size_t i = 0; i < scene->collider_count; i++)
+        hash_table(&h, scene, &collider_table, (const char *)&scene->colliders[i], EVERYTHING);
     return h;
 }

@@ -4,12 +4,8 @@
 
 #include "collider/collider.h"
 #include "firn/scene.h"
+#include "scene/picture.h"
 #include "shape/sample.h"
-
-/* Where in the input something was said, for messages: "snow.yaml:12:5". Owned text. */
-typedef struct scene_mark {
-    char *where;
-} scene_mark;
 
 typedef struct scene_material {
     char *name;
@@ -36,6 +32,7 @@ typedef struct scene_snow {
 typedef struct scene_collider {
     char *name;
     collider body; /* its shape is owned here */
+    scene_surface surface;
     scene_mark mark;
 } scene_collider;
 
@@ -50,6 +47,8 @@ struct firn_scene {
     scene_snow *snow;
     size_t collider_count;
     scene_collider *colliders;
+    scene_camera camera;
+    scene_render render;
     uint64_t fingerprint;
 };
 
@@ -61,6 +60,9 @@ scene_material scene_default_material(void);
 
 /* The points of snow object `index`; a failure names the object and where the scene asks for it. */
 firn_status scene_sample(const firn_scene *scene, size_t index, sample_points *points);
+
+/* Equal for scenes whose camera, lights and colliders give the same picture of a frame. */
+uint64_t scene_picture_fingerprint(const firn_scene *scene);
 
 void scene_lame(const scene_material *m, double *mu0, double *lambda0);
 

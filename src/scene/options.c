@@ -195,6 +195,8 @@ static const option collider_rows[] = {
      .help = "Snow that touches it stays on it. Not together with `friction`."},
     {"velocity", OPTION_VECTOR, AT(velocity), .fallback = "[0, 0, 0]", .low = -1e5, .high = 1e5,
      .unit = "m/s", .help = "Constant; the body moves and pushes."},
+    {"surface", OPTION_GROUP, .offset = offsetof(scene_collider, surface), .table = &surface_table,
+     .help = "What it looks like in pictures."},
 };
 #undef AT
 
@@ -305,6 +307,8 @@ static const option scene_rows[] = {
      .count_offset = offsetof(firn_scene, collider_count), .physics = true,
      .table = &collider_table},
     {"output", OPTION_GROUP, .offset = offsetof(firn_scene, settings), .table = &output_table},
+    {"camera", OPTION_GROUP, .offset = offsetof(firn_scene, camera), .table = &camera_table},
+    {"render", OPTION_GROUP, .offset = offsetof(firn_scene, render), .table = &render_table},
 };
 const option_table scene_table = {.title = "scene", ROWS(scene_rows), .help = "The whole file."};
 

@@ -21,6 +21,7 @@ typedef enum option_type {
     OPTION_VECTOR,    /* likewise, and in 2D the third must be 0 */
     OPTION_DIRECTION, /* a vector that is not zero */
     OPTION_SIZE,      /* double[3], all above 0; a third missing in 2D is without end */
+    OPTION_COLOUR,    /* double[3]: linear red, green, blue; one number is a grey */
     OPTION_GROUP,     /* a mapping by `table`, into the struct at `offset` */
     OPTION_LIST,  /* a list of mappings: an owned array at `offset`, its length at `count_offset` */
     OPTION_NAMED, /* a mapping of names to mappings, stored like a list */
@@ -76,9 +77,11 @@ extern const option_table scene_table; /* fills a firn_scene */
 extern const option_table simulation_table, transfer_table, integrator_table, output_table;
 extern const option_table material_table, snow_table, sampling_table, collider_table;
 extern const option_table shape_table, rotate_table;
+extern const option_table camera_table, render_table, light_table,
+    surface_table; /* options_picture.c */
 
 /* Every table once, outer before inner, the scene's first. */
-enum { MOST_TABLES = 32 };
+enum { MOST_TABLES = 64 };
 size_t option_tables(const option_table *tables[MOST_TABLES]);
 
 /* Whether a key of the shape table says what the shape is, rather than where. */

@@ -42,6 +42,7 @@ static level level_below(const option *o)
     case OPTION_VECTOR:
     case OPTION_DIRECTION:
     case OPTION_SIZE:
+    case OPTION_COLOUR:
     case OPTION_CHOICES:
     case OPTION_SHAPES:
         below.kind = INDICES;

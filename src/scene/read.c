@@ -210,6 +210,21 @@ static firn_status read_vector(const firn_scene *scene, const option *o, const y
     return FIRN_OK;
 }
 
+static firn_status read_colour(const option *o, const yaml_node *node, double value[3])
+{
+    bool grey = node->kind == YAML_SCALAR && !yaml_is_null(node);
+    if (!grey && (node->kind != YAML_LIST || node->count != 3))
+        return fail_type(node, o->name, "three numbers, [red, green, blue], or one for a grey");
+    double read[3];
+    for (size_t i = 0; i < 3; i++) {
+        firn_status status = read_number(o, grey ? node : node->items[i], &read[i]);
+        if (status != FIRN_OK)
+            return status;
+    }
+    memcpy(value, read, sizeof read);
+    return FIRN_OK;
+}
+
 /* ---- materials ------------------------------------------------------------------------------- */
 
 static firn_status read_preset(const option *o, const yaml_node *node, scene_material *material)
@@ -358,6 +373,8 @@ firn_status read_value(firn_scene *scene, const option *o, const yaml_node *node
     case OPTION_DIRECTION:
     case OPTION_SIZE:
         return read_vector(scene, o, node, (double *)value);
+    case OPTION_COLOUR:
+        return read_colour(o, node, (double *)value);
     case OPTION_GROUP:
         return read_table(scene, o->table, node, value);
     case OPTION_LIST:

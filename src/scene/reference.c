@@ -25,7 +25,10 @@ static const char introduction[] =
     "- Editors with a YAML language server complete and check scenes by `docs/scene.schema.json`; "
     "put\n"
     "  `# yaml-language-server: $schema=../docs/scene.schema.json` in the first line.\n"
-    "- Vectors have three entries. In 2D the third may be left out.\n"
+    "- Vectors have three entries. In 2D the third may be left out. Colours are linear [red, "
+    "green, "
+    "blue],\n"
+    "  or one number for a grey.\n"
     "- YAML anchors (`&a`) and aliases (`*a`) work.\n"
     "\n"
     "## Example\n"
@@ -82,6 +85,8 @@ static const char *type_word(const option *o)
     case OPTION_DIRECTION:
     case OPTION_SIZE:
         return "vector";
+    case OPTION_COLOUR:
+        return "colour";
     case OPTION_MATERIAL:
         return "name";
     case OPTION_SHAPE:
@@ -107,6 +112,7 @@ static bool is_numeric(const option *o)
     case OPTION_VECTOR:
     case OPTION_DIRECTION:
     case OPTION_SIZE:
+    case OPTION_COLOUR:
         return true;
     default:
         return false;

@@ -28,6 +28,12 @@ void firn_scene_destroy(firn_scene **scene)
         free(s->colliders[i].mark.where);
         shape_destroy(&s->colliders[i].body.shape);
     }
+    for (size_t i = 0; i < s->render.light_count; i++) {
+        free(s->render.lights[i].name);
+        free(s->render.lights[i].file);
+        free(s->render.lights[i].mark.where);
+    }
+    free(s->render.lights);
     free(s->simulation_mark.where);
     free(s->materials);
     free(s->snow);
@@ -68,6 +74,13 @@ firn_scene *scene_copy(const firn_scene *scene)
         c->colliders[i].name = text_copy(c->colliders[i].name);
         c->colliders[i].mark.where = text_copy(c->colliders[i].mark.where);
         c->colliders[i].body.shape = shape_copy(c->colliders[i].body.shape);
+    }
+    scene_render *r = &c->render;
+    r->lights = copy_array(r->lights, r->light_count, sizeof *r->lights);
+    for (size_t i = 0; i < r->light_count; i++) {
+        r->lights[i].name = text_copy(r->lights[i].name);
+        r->lights[i].file = r->lights[i].file ? text_copy(r->lights[i].file) : NULL;
+        r->lights[i].mark.where = text_copy(r->lights[i].mark.where);
     }
     return c;
 }

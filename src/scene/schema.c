@@ -90,6 +90,13 @@ static void write_type(FILE *out, const option *o)
     case OPTION_SIZE:
         write_vector(out, o);
         break;
+    case OPTION_COLOUR:
+        fprintf(out, "\"anyOf\": [{");
+        write_number(out, o, "number");
+        fprintf(out, "}, {\"type\": \"array\", \"minItems\": 3, \"maxItems\": 3, \"items\": {");
+        write_number(out, o, "number");
+        fprintf(out, "}}]");
+        break;
     case OPTION_GROUP:
     case OPTION_SHAPE:
         fprintf(out, "\"$ref\": \"#/$defs/%s\"", o->table->title);

@@ -83,8 +83,8 @@ class Mistakes(Case):
         self.assert_mistake("missing argument: FILE...", "info")
         self.assert_mistake("unexpected argument 'b.yaml'", "run", "a.yaml", "b.yaml")
         self.assert_mistake("unexpected argument 'x'", "schema", "x")
-        self.assert_mistake("missing option: -o FILE.png", "render", "x")
-        self.assert_mistake("ends in .png", "render", "x", "-o", "x.tiff")
+        self.assert_mistake("missing option: -o FILE.png, FILE.exr or FILE.mp4", "render", "x")
+        self.assert_mistake("ends in .png, .exr or .mp4", "render", "x", "-o", "x.tiff")
         self.assert_mistake("--size is WIDTHxHEIGHT", "render", "x", "-o", "x.png", "--size", "40")
         self.assert_mistake("unknown backend 'abacus'", "run", self.scene, "--backend", "abacus")
 

@@ -79,20 +79,25 @@ class Render(Case):
 
     def test_sheet(self):
         self.firn("run", self.scene, "-o", "out")
-        self.firn("render", "out", "-o", "one.png", "--moments", 1, "--size", "160x120")
+        self.firn("render", "out", "-o", "one.png", "--sheet", "--moments", 1, "--size", "160x120")
         width, height = self.size("one.png")
-        self.firn("render", "out", "-o", "four.png", "--moments", 4, "--columns", 4, "--size", "160x120",
-                  "--colour", "speed", "--scene", self.scene)
+        self.firn("render", "out", "-o", "four.png", "--sheet", "--moments", 4, "--columns", 4, "--size",
+                  "160x120", "--colour", "speed", "--scene", self.scene)
         self.assertGreaterEqual(self.size("four.png")[0], 4 * 160)
         self.assertLess(self.size("four.png")[1], 2 * height)
-        self.firn("render", "out/frame_0000.hdf", "out/checkpoint.h5", "-o", "two.png", "--columns", 1,
-                  "--size", "160x120")
+        self.firn("render", "out/frame_0000.hdf", "out/checkpoint.h5", "-o", "two.png", "--sheet", "--columns",
+                  1, "--size", "160x120")
+        for colour in ("density", "J_P", "object", "material", "id"):
+            self.firn("render", "out", "-o", f"{colour}.png", "--preview", "--colour", colour, "--size", "80x60")
+            self.assertEqual(self.size(f"{colour}.png"), (80, 60))
+        _, err = self.firn("render", "out/frame_0000.hdf", "out/checkpoint.h5", "-o", "no.png", code=2)
+        self.assertIn("--sheet", err)
         self.assertGreaterEqual(self.size("two.png")[1], 240)
         self.assertGreaterEqual(width, 160)
 
     def test_cannot_write(self):
         self.firn("run", self.scene, "-o", "out", "--frames", 0)
-        self.firn("render", "out", "-o", "/proc/firn/x.png", code=74)
+        self.firn("render", "out", "--preview", "-o", "/proc/firn/x.png", code=74)
 
 
 class Bench(Case):

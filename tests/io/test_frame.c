@@ -26,10 +26,11 @@ static void assert_floats(const float *read, const firn_sim *sim, firn_attribute
         }
 }
 
+/* Without a path: as taken from the simulation itself. */
 static void assert_frame(const char *path, const firn_sim *sim)
 {
     firn_frame f;
-    assert_int_equal(firn_frame_read(path, &f), FIRN_OK);
+    assert_int_equal(path ? firn_frame_read(path, &f) : firn_frame_take(sim, &f), FIRN_OK);
     assert_int_equal(f.dimensions, sim->dimensions);
     assert_int_equal(f.count, sim->count);
     assert_true(f.time == firn_sim_time(sim));
@@ -62,6 +63,7 @@ static void test_read_back(void **state)
             assert_int_equal(checkpoint_write(scratch("f.h5"), &info, sim), FIRN_OK);
             assert_frame(scratch("f.hdf"), sim);
             assert_frame(scratch("f.h5"), sim);
+            assert_frame(NULL, sim);
             fake_sim_destroy(&sim);
         }
 }

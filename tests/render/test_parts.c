@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "render/camera.h"
+#include "render/camera_fit.h"
 #include "render/colour.h"
 #include "render/image.h"
 #include "render/label.h"
@@ -58,7 +58,9 @@ static void test_camera_holds_all_corners(void **state)
     points_sample *sample = malloc(sizeof *sample);
     for (int dimensions = 2; dimensions <= 3; dimensions++) {
         firn_frame f = {.dimensions = dimensions, .count = 8, .position = corners};
-        camera c = camera_fit(&f, 1, NULL, 320, 240, 0.01f, sample);
+        camera c;
+        bool flat = dimensions == 2;
+        assert_int_equal(camera_fit(&c, &f, 1, NULL, flat, 320, 240, 0.01f, sample), FIRN_OK);
         float left = 320, right = 0;
         for (size_t i = 0; i < 8; i++) {
             vec3 p;
@@ -80,7 +82,8 @@ static void test_ray_and_projection_are_inverse(void **state)
     float position[6] = {0, 0, 0, 1, 2, 3};
     firn_frame f = {.dimensions = 3, .count = 2, .position = position};
     points_sample *sample = malloc(sizeof *sample);
-    camera c = camera_fit(&f, 1, NULL, 320, 240, 0.1f, sample);
+    camera c;
+    assert_int_equal(camera_fit(&c, &f, 1, NULL, false, 320, 240, 0.1f, sample), FIRN_OK);
     camera_point at;
     vec3 ray = camera_ray(&c, 71.5f, 200.25f);
     assert_true(camera_project(&c, vec_add(c.eye, vec_scale(ray, 2.5f)), &at));

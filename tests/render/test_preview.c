@@ -25,6 +25,7 @@ static const float ball_radius = 0.15f;
 static firn_frame make_frame(int dimensions, size_t count, double time)
 {
     firn_frame f = {.dimensions = dimensions, .count = count, .time = time, .cell_size = 0.02};
+    f.id = calloc(count + 1, sizeof *f.id);
     f.object = calloc(count + 1, sizeof *f.object);
     f.position = calloc(3 * count + 1, sizeof *f.position);
     f.velocity = calloc(3 * count + 1, sizeof *f.velocity);
@@ -37,12 +38,14 @@ static firn_frame make_frame(int dimensions, size_t count, double time)
         f.density[i] = 300 + 200 * share;
         f.J_P[i] = 0.8f + 0.3f * share;
         f.object[i] = i % 2;
+        f.id[i] = i;
     }
     return f;
 }
 
 static void free_frame(firn_frame *f)
 {
+    free(f->id);
     free(f->object);
     free(f->position);
     free(f->velocity);
@@ -134,7 +137,8 @@ static picture draw(const firn_frame *frames, size_t count, int columns,
 
 static picture draw_one(const firn_frame *frame, const firn_scene *scene, firn_colour colour)
 {
-    firn_preview_options options = {WIDTH, HEIGHT, colour, scene};
+    firn_preview_options options = {
+        .width = WIDTH, .height = HEIGHT, .colour = colour, .scene = scene};
     return draw(frame, 1, 0, &options);
 }
 
@@ -236,7 +240,8 @@ static void test_threads_do_not_change_a_byte(void **state)
     (void)state;
     firn_scene *scene = ground_scene(3);
     firn_frame frames[2] = {make_ball(3, 20000, 0, 0.4, 0), make_ball(3, 20000, 0, 0.15, 0)};
-    firn_preview_options options = {WIDTH, HEIGHT, FIRN_COLOUR_SPEED, scene};
+    firn_preview_options options = {
+        .width = WIDTH, .height = HEIGHT, .colour = FIRN_COLOUR_SPEED, .scene = scene};
     static const int threads[] = {1, 2, 5};
     int usual = omp_get_max_threads();
     picture first = {0};
@@ -274,22 +279,42 @@ static bool holds_colour(const picture *p, vec3 linear)
 static void test_colours_differ_and_have_a_legend(void **state)
 {
     (void)state;
+    enum { MODES = FIRN_COLOUR_ID + 1 };
+    firn_scene *scene;
+    const char *text = "simulation: {cell_size: 0.02}\n"
+                       "snow:\n"
+                       "  - {shape: {sphere: {center: [0, 0, 0], radius: 1}}, material: wet}\n"
+                       "  - {shape: {sphere: {center: [0, 0, 0], radius: 1}}, material: icy}\n"
+                       "  - {shape: {sphere: {center: [0, 0, 0], radius: 1}}, material: powder}\n";
+    assert_int_equal(firn_scene_parse(text, "kinds", NULL, 0, &scene), FIRN_OK);
     firn_frame ball = make_ball(3, 4000, 0, 0, 0);
-    for (size_t i = 0; i < ball.count; i++) /* unlike the speed's order */
-        ball.J_P[i] = 1 + ball.position[3 * i + 1], ball.density[i] = 400 + ball.position[3 * i];
-    picture drawn[5];
-    for (int i = 0; i < 5; i++) {
-        drawn[i] = draw_one(&ball, NULL, (firn_colour)i);
+    for (size_t i = 0; i < ball.count; i++) { /* each in another order */
+        const float *x = ball.position + 3 * i;
+        ball.J_P[i] = 1 + x[1];
+        ball.density[i] = 400 + x[0];
+        ball.id[i] = (uint64_t)(1e6 + 1e6 * x[2]);
+        ball.object[i] = x[0] > 0 ? 2 : 1;
+    }
+    picture drawn[MODES];
+    for (int i = 0; i < MODES; i++) {
+        drawn[i] = draw_one(&ball, i == FIRN_COLOUR_MATERIAL ? scene : NULL, (firn_colour)i);
         for (int j = 0; j < i; j++)
-            assert_true(difference(&drawn[i], &drawn[j]) > 2);
-        bool scale = i == FIRN_COLOUR_SPEED || i == FIRN_COLOUR_DENSITY || i == FIRN_COLOUR_J_P;
+            if (i != FIRN_COLOUR_MATERIAL || j != FIRN_COLOUR_OBJECT)
+                assert_true(difference(&drawn[i], &drawn[j]) > 2);
+        bool kinds = i == FIRN_COLOUR_OBJECT || i == FIRN_COLOUR_MATERIAL;
+        bool scale = i != FIRN_COLOUR_SNOW && !kinds;
         assert_int_equal(holds_colour(&drawn[i], colour_scale(0)), scale);
         assert_int_equal(holds_colour(&drawn[i], colour_scale(1)), scale);
-        assert_int_equal(holds_colour(&drawn[i], colour_object(1)), i == FIRN_COLOUR_OBJECT);
+        assert_int_equal(holds_colour(&drawn[i], colour_kind(1)), kinds);
     }
-    for (int i = 0; i < 5; i++)
+    for (int i = 0; i < MODES; i++)
         free(drawn[i].rgb);
+    firn_preview_options options = {
+        .width = WIDTH, .height = HEIGHT, .colour = FIRN_COLOUR_MATERIAL, .scene = NULL};
+    assert_int_equal(firn_preview_sheet(&ball, 1, 0, &options, in_folder("x.png")), FIRN_USAGE);
+    assert_non_null(strstr(firn_last_error(), "material"));
     free_frame(&ball);
+    firn_scene_destroy(&scene);
 }
 
 static void test_little_or_no_snow(void **state)
@@ -313,7 +338,8 @@ static void test_little_or_no_snow(void **state)
     assert_true(e.count > 30);
     free(p.rgb);
     firn_frame both[2] = {empty, one};
-    firn_preview_options options = {WIDTH, HEIGHT, FIRN_COLOUR_SNOW, NULL};
+    firn_preview_options options = {
+        .width = WIDTH, .height = HEIGHT, .colour = FIRN_COLOUR_SNOW, .scene = NULL};
     p = draw(both, 2, 1, &options);
     assert_true(luma(&p, WIDTH / 2, HEIGHT / 2) < 160);
     assert_true(luma(&p, WIDTH / 2, HEIGHT + GAP + HEIGHT / 2) > 190);

@@ -1,0 +1,10 @@
+/* Being asked to stop: SIGINT, SIGTERM and SIGHUP are noted; a second one ends the process at once. */
+#ifndef FIRN_TOOL_SIGNALS_H
+#define FIRN_TOOL_SIGNALS_H
+
+#include <stdbool.h>
+
+void signals_catch(void);
+bool signals_asked_to_stop(void);
+
+#endif
