@@ -175,20 +175,35 @@ static unsigned formats_of(const run *r, int frame)
     return s->every > 1 && frame % s->every ? 0 : s->formats;
 }
 
+/* VTKHDF frames are Firn's own record: it reads them back, so they stay in metres with y up and hold
+ * what it needs. */
+static firn_export export_of(const run *r, unsigned format)
+{
+    firn_export how = firn_scene_settings(r->scene)->output;
+    if (format == FIRN_FORMAT_VTKHDF) {
+        how.attributes |= FIRN_BASIC_ATTRIBUTES;
+        how.up = FIRN_UP_Y;
+        how.scale = 1;
+    }
+    return how;
+}
+
 static int write_frame(run *r)
 {
     int frame = firn_sim_frame(r->sim);
     unsigned formats = formats_of(r, frame);
-    for (unsigned format = 1; format && format <= formats; format <<= 1) {
+    const firn_export all = export_of(r, FIRN_FORMAT_VTKHDF);
+    firn_status status =
+        firn_frame_capture(r->sim, firn_export_attributes(formats, &all), &r->frame);
+    for (unsigned format = 1; format && format <= formats && status == FIRN_OK; format <<= 1) {
         if (!(formats & format))
             continue;
+        const firn_export how = export_of(r, format);
         char *path = folder_frame_path(r->folder.path, frame, format);
-        firn_status status = firn_frame_write(r->sim, path, format);
+        status = firn_frame_export(&r->frame, path, format, &how);
         free(path);
-        if (status != FIRN_OK)
-            return console_failure(status);
     }
-    return 0;
+    return status == FIRN_OK ? 0 : console_failure(status);
 }
 
 static void remove_stale_frames(run *r)
@@ -357,6 +372,7 @@ int verb_run(int argc, char **argv)
     }
     console_live("");
     run_log_close(&r.log);
+    firn_frame_clear(&r.frame);
     firn_sim_destroy(&r.sim);
     firn_scene_destroy(&r.scene);
     folder_close(&r.folder);

@@ -96,6 +96,11 @@ static void sweep(const char *folder)
         closedir(listing);
 }
 
+int folder_make(const char *path)
+{
+    return make_folders(path) ? prove_writable(path) : output_failed(path);
+}
+
 int folder_open(run_folder *f, const char *path)
 {
     *f = (run_folder){
@@ -190,7 +195,6 @@ char *folder_frame_path(const char *folder, int frame, unsigned format)
 
 bool frame_name_parse(const char *name, long *frame, unsigned *format)
 {
-    static const unsigned formats[] = {FIRN_FORMAT_VTKHDF, FIRN_FORMAT_PLY};
     if (strncmp(name, "frame_", 6))
         return false;
     const char *digits = name + 6;
@@ -198,11 +202,9 @@ bool frame_name_parse(const char *name, long *frame, unsigned *format)
     if (length < 4 || length > 9 || digits[length] != '.')
         return false;
     *frame = strtol(digits, NULL, 10);
-    for (size_t k = 0; k < sizeof formats / sizeof *formats; k++) {
-        *format = formats[k];
-        if (!strcmp(digits + length + 1, firn_format_extension(formats[k])))
+    for (*format = 1; firn_format_name(*format); *format <<= 1)
+        if (!strcmp(digits + length + 1, firn_format_extension(*format)))
             return true;
-    }
     return false;
 }
 

@@ -24,6 +24,9 @@ typedef struct run_folder {
 /* A printf into fresh memory, owned by the caller. */
 char *new_text(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
+/* Make a folder, and those it is in, and prove that files can be written in it. */
+int folder_make(const char *path);
+
 /* Make the folder, prove that files can be written in it, keep other runs out of it, and sweep away
  * what a killed run left unfinished. */
 int folder_open(run_folder *f, const char *path);

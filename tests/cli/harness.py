@@ -168,7 +168,7 @@ def frames(folder):
 
 
 def leftovers(folder):
-    known = re.compile(r"frame_\d{4}\.(hdf|ply)|checkpoint(_previous)?\.h5|(checkpoint|log)\.jsonl")
+    known = re.compile(r"frame_\d{4}\.(hdf|ply|vdb)|checkpoint(_previous)?\.h5|(checkpoint|log)\.jsonl")
     return [name for name in os.listdir(folder) if not known.fullmatch(name)]
 
 
