@@ -1,6 +1,6 @@
 #include "frame_list.h"
 
-#include <dirent.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 
@@ -16,35 +16,14 @@ static void add(frame_list *list, char *path)
     list->paths[list->count++] = path;
 }
 
-static long number_of(const char *name)
-{
-    long frame;
-    unsigned format;
-    bool is_frame = frame_name_parse(name, &frame, &format) && format == FIRN_FORMAT_VTKHDF;
-    return is_frame ? frame : -1;
-}
-
-static int is_frame(const struct dirent *entry)
-{
-    return number_of(entry->d_name) >= 0;
-}
-
-static int by_number(const struct dirent **a, const struct dirent **b)
-{
-    long x = number_of((*a)->d_name), y = number_of((*b)->d_name);
-    return (x > y) - (x < y);
-}
-
 static int add_folder(frame_list *list, const char *folder, long every)
 {
-    struct dirent **entries = NULL;
-    int found = scandir(folder, &entries, is_frame, by_number);
-    for (int k = 0; k < found; k++) {
-        if (number_of(entries[k]->d_name) % every == 0)
-            add(list, new_text("%s/%s", folder, entries[k]->d_name));
-        free(entries[k]);
-    }
-    free(entries);
+    long *frames;
+    size_t found = folder_list_frames(folder, FIRN_FORMAT_VTKHDF, LONG_MAX, &frames);
+    for (size_t k = 0; k < found; k++)
+        if (frames[k] % every == 0)
+            add(list, folder_frame_path(folder, (int)frames[k], FIRN_FORMAT_VTKHDF));
+    free(frames);
     if (found > 0)
         return 0;
     console_error("%s: holds no frames (frame_0000.hdf, ...); name its checkpoint.h5 to take that",

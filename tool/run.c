@@ -150,14 +150,16 @@ static frame_cost cost_so_far(const run *r)
     return frame_cost_sum(&r->carried, &here);
 }
 
+/* A checkpoint promises the frames before it: they are on the disk first. */
 static int save(run *r)
 {
-    if (firn_sim_steps(r->sim) == r->step_saved)
-        return 0;
     double begin = clock_seconds();
+    int code = run_writer_wait(r->writer);
+    if (code || firn_sim_steps(r->sim) == r->step_saved)
+        return code;
     run_log_sync(&r->log);
     frame_cost cost = cost_so_far(r);
-    int code =
+    code =
         cost.work.steps > 0 ? frame_cost_save(r->folder.costs, firn_sim_steps(r->sim), &cost) : 0;
     if (!code)
         code = folder_save(&r->folder, r->sim);
@@ -175,56 +177,30 @@ static unsigned formats_of(const run *r, int frame)
     return s->every > 1 && frame % s->every ? 0 : s->formats;
 }
 
-/* VTKHDF frames are Firn's own record: it reads them back, so they stay in metres with y up and hold
- * what it needs. */
-static firn_export export_of(const run *r, unsigned format)
+/* Only once the first frame of this run is there. */
+static int remove_stale_frames(run *r)
 {
-    firn_export how = firn_scene_settings(r->scene)->output;
-    if (format == FIRN_FORMAT_VTKHDF) {
-        how.attributes |= FIRN_BASIC_ATTRIBUTES;
-        how.up = FIRN_UP_Y;
-        how.scale = 1;
-    }
-    return how;
-}
-
-static int write_frame(run *r)
-{
-    int frame = firn_sim_frame(r->sim);
-    unsigned formats = formats_of(r, frame);
-    const firn_export all = export_of(r, FIRN_FORMAT_VTKHDF);
-    firn_status status =
-        firn_frame_capture(r->sim, firn_export_attributes(formats, &all), &r->frame);
-    for (unsigned format = 1; format && format <= formats && status == FIRN_OK; format <<= 1) {
-        if (!(formats & format))
-            continue;
-        const firn_export how = export_of(r, format);
-        char *path = folder_frame_path(r->folder.path, frame, format);
-        status = firn_frame_export(&r->frame, path, format, &how);
-        free(path);
-    }
-    return status == FIRN_OK ? 0 : console_failure(status);
-}
-
-static void remove_stale_frames(run *r)
-{
+    int code = run_writer_wait(r->writer);
+    if (code)
+        return code;
     int frame = firn_sim_frame(r->sim);
     int removed = folder_remove_frames(r->folder.path, frame, formats_of(r, frame));
     if (removed > 0)
         console_note("removed %d frame files of an earlier run", removed);
     r->has_stale = false;
+    return 0;
 }
 
 /* A frame has been reached: write it, log it, and perhaps save. */
 static int finish_frame(run *r)
 {
     double begin = clock_seconds();
-    int code = write_frame(r);
+    int code = run_writer_put(r->writer, r->sim, formats_of(r, firn_sim_frame(r->sim)));
+    if (!code && r->has_stale)
+        code = remove_stale_frames(r);
     if (code)
         return code;
     r->io_ms += 1e3 * (clock_seconds() - begin);
-    if (r->has_stale)
-        remove_stale_frames(r);
     frame_cost cost = cost_so_far(r);
     code = run_log_frame(&r->log, r->sim, &cost);
     if (code)
@@ -249,6 +225,7 @@ static bool is_done(const run *r)
 static int blow_up(const run *r)
 {
     console_failure(FIRN_BLOWUP);
+    run_writer_wait(r->writer);
     console_note("the last good state is %s, step %" PRIu64, r->folder.checkpoint, r->step_saved);
     return FIRN_BLOWUP;
 }
@@ -305,6 +282,8 @@ static int go(run *r)
     r->last_frame = r->options.frames >= 0 ? (int)r->options.frames : settings->frames;
     r->clock_start = r->clock_frame = r->clock_checkpoint = clock_seconds();
     int code = run_start(r);
+    if (!code)
+        code = run_writer_create(r->folder.path, settings, &r->writer);
     if (code)
         return code;
     r->step_start = r->step_saved = firn_sim_steps(r->sim);
@@ -372,7 +351,7 @@ int verb_run(int argc, char **argv)
     }
     console_live("");
     run_log_close(&r.log);
-    firn_frame_clear(&r.frame);
+    run_writer_destroy(&r.writer);
     firn_sim_destroy(&r.sim);
     firn_scene_destroy(&r.scene);
     folder_close(&r.folder);

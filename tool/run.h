@@ -4,11 +4,11 @@
 
 #include "arguments.h"
 #include "firn/firn.h"
-#include "firn/io.h"
 #include "firn/scene.h"
 #include "progress.h"
 #include "run_folder.h"
 #include "run_log.h"
+#include "run_writer.h"
 
 typedef struct run_options {
     const char *output;
@@ -40,7 +40,7 @@ typedef struct run {
     firn_scene *scene;
     firn_sim *sim;
     run_folder folder;
-    firn_frame frame; /* the one that is written */
+    run_writer *writer;
     run_log log;
     progress progress;
     int last_frame;     /* where the run ends */

@@ -85,7 +85,7 @@ static bool has_ending(const char *name, const char *ending)
 /* Files under temporary names, which a killed run could not remove. */
 static void sweep(const char *folder)
 {
-    static const char *const starts[] = {"frame_", "checkpoint", "log.jsonl"};
+    static const char *const starts[] = {"frame_", "frames.", "checkpoint", "log.jsonl"};
     DIR *listing = opendir(folder);
     for (struct dirent *entry; listing && (entry = readdir(listing));)
         for (size_t k = 0; k < sizeof starts / sizeof *starts; k++)
@@ -208,6 +208,37 @@ bool frame_name_parse(const char *name, long *frame, unsigned *format)
     return false;
 }
 
+static int by_number(const void *a, const void *b)
+{
+    const long *x = a, *y = b;
+    return (*x > *y) - (*x < *y);
+}
+
+size_t folder_list_frames(const char *folder, unsigned format, long last, long **frames)
+{
+    DIR *listing = opendir(folder);
+    size_t count = 0, room = 0;
+    *frames = NULL;
+    for (struct dirent *entry; listing && (entry = readdir(listing));) {
+        long frame;
+        unsigned kind;
+        if (!frame_name_parse(entry->d_name, &frame, &kind) || kind != format || frame > last)
+            continue;
+        if (count == room) {
+            room = room ? 2 * room : 64;
+            *frames = realloc(*frames, room * sizeof **frames);
+            if (!*frames)
+                abort();
+        }
+        (*frames)[count++] = frame;
+    }
+    if (listing)
+        closedir(listing);
+    if (count)
+        qsort(*frames, count, sizeof **frames, by_number);
+    return count;
+}
+
 /* Count the frames later than `last` (or of it and not in `formats`), and remove them if asked. */
 static int visit_later_frames(const char *folder, long last, unsigned formats, bool remove)
 {
@@ -235,5 +266,17 @@ bool folder_has_frames(const char *folder)
 
 int folder_remove_frames(const char *folder, long last, unsigned formats)
 {
+    static const struct {
+        unsigned format;
+        const char *name;
+    } indexes[] = {{FIRN_FORMAT_VTKHDF, "frames.hdf.series"},
+                   {FIRN_FORMAT_VTKHDF, "frames.pvd"},
+                   {FIRN_FORMAT_USDA, "frames.usda"}};
+    for (size_t k = 0; k < sizeof indexes / sizeof *indexes; k++) {
+        char *path = new_text("%s/%s", folder, indexes[k].name);
+        if (!(formats & indexes[k].format))
+            unlink(path);
+        free(path);
+    }
     return visit_later_frames(folder, last, formats, true);
 }

@@ -48,9 +48,13 @@ char *folder_frame_path(const char *folder, int frame, unsigned format);
 /* Whether `name` is that of a frame; its number and FIRN_FORMAT_. */
 bool frame_name_parse(const char *name, long *frame, unsigned *format);
 
+/* The numbers of the frames up to `last` in one format, in order; the array is owned by the caller. */
+size_t folder_list_frames(const char *folder, unsigned format, long last, long **frames);
+
 bool folder_has_frames(const char *folder);
 
-/* Remove frames later than `last`, and of `last` those not in `formats`. Returns how many. */
+/* Remove frames later than `last`, of `last` those not in `formats`, and indexes of formats not in
+ * `formats`. Returns how many frames. */
 int folder_remove_frames(const char *folder, long last, unsigned formats);
 
 #endif

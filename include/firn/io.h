@@ -1,5 +1,6 @@
 /*
- * Files: frames out (VTKHDF, PLY, OpenVDB), frames back in, and a look into any file Firn wrote.
+ * Files: frames out (VTKHDF, PLY, OpenVDB, BGEO, OBJ, USDA, NPZ), frames back in, and a look into any
+ * file Firn wrote.
  *
  * Every file is written under a temporary name and renamed when complete, so a name that exists is a
  * whole file. Checkpoints are written by firn_sim_save and read by firn_sim_create_from_checkpoint.
@@ -73,6 +74,19 @@ firn_status firn_frame_write(const firn_sim *sim, const char *path, unsigned for
 const char *firn_format_name(unsigned format); /* "vtkhdf", as in scenes; NULL: no such format */
 const char *firn_format_extension(unsigned format); /* "hdf" */
 const char *firn_grid_name(unsigned grid);          /* of a FIRN_GRID_, as in scenes, or NULL */
+
+/* One frame of a folder: NAME.hdf, NAME.usda, ... */
+typedef struct firn_index_entry {
+    const char *name; /* borrowed */
+    int frame;
+    double time;
+} firn_index_entry;
+
+/* Writes the index of a format, in the order of time: frames.hdf.series and frames.pvd for VTKHDF,
+ * frames.usda for USDA; other formats have none. `how` is that of the frames, and may be NULL. */
+bool firn_format_has_index(unsigned format);
+firn_status firn_index_write(const char *folder, unsigned format, const firn_index_entry *entries,
+                             size_t count, const firn_export *how);
 
 /* Whether `path` is a complete checkpoint, and of what. */
 typedef struct firn_checkpoint_info {

@@ -2,6 +2,7 @@
 #include "io/frame.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -127,10 +128,12 @@ typedef firn_status frame_writer(const firn_frame *frame, const char *path, cons
 static const struct {
     const char *name, *extension;
     frame_writer *write;
+    bool exact; /* takes positions as they are, whatever the precision that is asked for */
 } formats[] = {
-    {"vtkhdf", "hdf", vtkhdf_write},
-    {"ply", "ply", ply_write},
-    {"vdb", "vdb", volume_write},
+    {"vtkhdf", "hdf", vtkhdf_write, false}, {"ply", "ply", ply_write, false},
+    {"vdb", "vdb", volume_write, true},     {"bgeo", "bgeo", bgeo_write, false},
+    {"obj", "obj", obj_write, true},        {"usda", "usda", usda_write, true},
+    {"npz", "npz", npz_write, false},
 };
 
 /* The row of a format, or -1. */
@@ -161,6 +164,10 @@ unsigned firn_export_attributes(unsigned asked, const firn_export *how)
     unsigned attributes = how->attributes ? how->attributes : FIRN_BASIC_ATTRIBUTES;
     if (asked & FIRN_FORMAT_VDB)
         attributes |= volume_attributes(how);
+    if ((asked & FIRN_FORMAT_BGEO) && !how->attributes)
+        attributes |= FIRN_BIT(FIRN_F_E);
+    if (asked & (FIRN_FORMAT_BGEO | FIRN_FORMAT_USDA)) /* the size of particles */
+        attributes |= FIRN_BIT(FIRN_MASS) | FIRN_BIT(FIRN_DENSITY);
     return attributes | FIRN_BIT(FIRN_POSITION);
 }
 
@@ -172,7 +179,7 @@ firn_status firn_frame_export(const firn_frame *frame, const char *path, unsigne
     if (k < 0)
         return fail(FIRN_USAGE, "cannot write %s: there is no format number %u", path, format);
     oriented_frame oriented;
-    firn_status status = oriented_create(frame, how ? how : &usual, &oriented);
+    firn_status status = oriented_create(frame, how ? how : &usual, formats[k].exact, &oriented);
     if (!status)
         status = formats[k].write(&oriented.frame, path, how ? how : &usual);
     oriented_clear(&oriented);
@@ -209,10 +216,37 @@ firn_status frame_selection(const firn_frame *frame, const firn_export *how, uns
     return FIRN_OK;
 }
 
-bool frame_is_far(const firn_frame *frame)
+bool frame_is_far(const firn_frame *frame, const firn_export *how)
 {
-    double farthest = 0;
+    double farthest = 0, scale = how->scale > 0 ? how->scale : 1;
     for (size_t k = 0; frame->place && k < 3 * frame->count; k++)
         farthest = fmax(farthest, fabs(frame->place[k]));
-    return farthest * 0x1p-23 > 1e-3 * frame->cell_size;
+    double fine = 1e-3 * frame->cell_size;
+    if (how->precision > 0)
+        fine = fmin(fine, how->precision * scale);
+    return farthest * 0x1p-23 > fine;
+}
+
+double frame_radius(const firn_frame *frame, const firn_export *how, size_t p)
+{
+    double scale = how->scale > 0 ? how->scale : 1;
+    double volume =
+        frame->mass && frame->density ? (double)frame->mass[p] / (double)frame->density[p] : NAN;
+    if (!(volume > 0 && isfinite(volume)))
+        return frame->cell_size / 4;
+    return scale * (frame->dimensions == 3 ? cbrt(volume * 3 / (4 * M_PI)) : sqrt(volume / M_PI));
+}
+
+coordinate_format frame_coordinate_format(const firn_frame *frame, const firn_export *how)
+{
+    bool far = frame_is_far(frame, how);
+    coordinate_format format = {.full = far || how->precision > 0};
+    double scale = how->scale > 0 ? how->scale : 1;
+    if (how->precision > 0) { /* half a unit of the last place is at most the precision */
+        double places = ceil(-log10(2 * how->precision * scale));
+        snprintf(format.text, sizeof format.text, "%%.%df", (int)fmin(fmax(places, 0), 17));
+    } else {
+        snprintf(format.text, sizeof format.text, far ? "%%.17g" : "%%.9g");
+    }
+    return format;
 }

@@ -1,7 +1,7 @@
 /* A frame in other axes and units: y up to z up is a quarter turn about x, (x, y, z) to (x, -z, y);
  * scale multiplies positions, velocities and the cell size. All else stays in SI units. */
+#include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "io/frame.h"
 #include "status.h"
@@ -63,30 +63,64 @@ static void turn_places(const firn_frame *from, firn_up up, double scale, firn_f
         }
 }
 
-firn_status oriented_create(const firn_frame *frame, const firn_export *how, oriented_frame *out)
+/* The largest power of two that keeps errors within the precision: its multiples end in zero bits,
+ * which compress well. */
+static double quantum(double precision)
 {
-    double scale = how->scale > 0 ? how->scale : 1;
-    *out = (oriented_frame){.frame = *frame};
-    if (scale == 1 && how->up == FIRN_UP_Y)
-        return FIRN_OK;
-    out->frame.cell_size *= scale;
+    int exponent;
+    double half =
+        frexp(2 * precision, &exponent); /* 2 precision = half 2^exponent, half in [1/2, 1) */
+    return ldexp(1, half < 1 ? exponent - 1 : exponent);
+}
+
+static void quantise(firn_frame *frame, double step)
+{
+    for (size_t k = 0; k < 3 * frame->count; k++) {
+        double x = frame->place ? frame->place[k] : (double)frame->position[k];
+        x = rint(x / step) * step;
+        frame->position[k] = (float)x;
+        if (frame->place)
+            frame->place[k] = x;
+    }
+}
+
+/* Its own copies of positions and, if the axes or units change, of whatever has a direction. */
+static bool make_arrays(const firn_frame *frame, bool turns, oriented_frame *out)
+{
     for (firn_attribute a = 0; a < FIRN_ATTRIBUTES; a++) {
         size_t width = (size_t)firn_frame_components(a);
-        if (!frame->values[a] || width == 1)
+        if (!frame->values[a] || width == 1 || !(turns || a == FIRN_POSITION))
             continue;
         out->frame.values[a] = malloc((frame->count * width + 1) * sizeof(float));
         out->owned |= FIRN_BIT(a);
         if (!out->frame.values[a])
-            return fail(FIRN_NO_MEMORY, "no memory to turn %zu particles", frame->count);
-        turn(frame, a, how->up, scale, out->frame.values[a]);
+            return false;
     }
     if (frame->place) {
         out->owns_place = true;
         out->frame.place = malloc((frame->count + 1) * sizeof(double[3]));
-        if (!out->frame.place)
-            return fail(FIRN_NO_MEMORY, "no memory to turn %zu particles", frame->count);
-        turn_places(frame, how->up, scale, &out->frame);
     }
+    return !frame->place || out->frame.place;
+}
+
+firn_status oriented_create(const firn_frame *frame, const firn_export *how, bool exact,
+                            oriented_frame *out)
+{
+    double scale = how->scale > 0 ? how->scale : 1;
+    bool turns = scale != 1 || how->up != FIRN_UP_Y, rounds = !exact && how->precision > 0;
+    *out = (oriented_frame){.frame = *frame};
+    if (!turns && !rounds)
+        return FIRN_OK;
+    if (!make_arrays(frame, turns, out))
+        return fail(FIRN_NO_MEMORY, "no memory to turn %zu particles", frame->count);
+    out->frame.cell_size *= scale;
+    for (firn_attribute a = 0; a < FIRN_ATTRIBUTES; a++)
+        if (out->owned >> a & 1)
+            turn(frame, a, how->up, scale, out->frame.values[a]);
+    if (frame->place)
+        turn_places(frame, how->up, scale, &out->frame);
+    if (rounds)
+        quantise(&out->frame, quantum(how->precision * scale));
     return FIRN_OK;
 }
 

@@ -122,7 +122,7 @@ static firn_status write_rows(file_draft *draft, const ply_layout *layout)
 
 firn_status ply_write(const firn_frame *frame, const char *path, const firn_export *how)
 {
-    ply_layout layout = {.frame = frame, .wide_points = frame_is_far(frame)};
+    ply_layout layout = {.frame = frame, .wide_points = frame_is_far(frame, how)};
     layout.wide_ids = frame->count > 0 && frame->id[frame->count - 1] > UINT32_MAX;
     firn_status status = frame_selection(frame, how, FIRN_BASIC_ATTRIBUTES, path, &layout.selected);
     file_draft draft;

@@ -9,6 +9,7 @@ extern "C" {
 #pragma GCC visibility push(default)
 #include <openvdb/io/Archive.h>
 #include <openvdb/openvdb.h>
+#include <openvdb/tools/LevelSetRebuild.h>
 #pragma GCC visibility pop
 
 #include <new>
@@ -86,11 +87,12 @@ openvdb::Vec3s value_at(const float *leaf, unsigned voxel, openvdb::Vec3s)
 }
 
 template <typename Grid>
-openvdb::GridBase::Ptr make_grid(const vdb_leaves &leaves, const vdb_grid &g)
+typename Grid::Ptr make_grid(const vdb_leaves &leaves, const vdb_grid &g,
+                             typename Grid::ValueType outside)
 {
     using leaf_type = typename Grid::TreeType::LeafNodeType;
     using value_type = typename Grid::ValueType;
-    auto grid = Grid::create(openvdb::zeroVal<value_type>());
+    auto grid = Grid::create(outside);
     for (size_t l = 0; l < leaves.count; l++) {
         typename leaf_type::NodeMaskType active;
         for (unsigned w = 0; w < 8; w++)
@@ -102,22 +104,41 @@ openvdb::GridBase::Ptr make_grid(const vdb_leaves &leaves, const vdb_grid &g)
         grid->tree().addLeaf(leaf);
         value_type *data = leaf->buffer().data();
         for (unsigned v = 0; v < leaf_type::SIZE; v++)
-            data[v] = value_at(g.values + l * g.stride, v, value_type());
+            data[v] = active.isOn(v) ? value_at(g.values + l * g.stride, v, value_type()) : outside;
         leaf->setValueMask(active);
     }
     return grid;
 }
 
-openvdb::GridBase::Ptr make_any_grid(const vdb_file &file, const vdb_grid &g)
+/* The narrow band of true distances, three voxels to either side. */
+openvdb::GridBase::Ptr make_surface(const vdb_file &file, const vdb_grid &g)
 {
-    auto grid = g.kind == VDB_VELOCITY ? make_grid<openvdb::Vec3SGrid>(file.leaves, g)
-                                       : make_grid<openvdb::FloatGrid>(file.leaves, g);
-    grid->setName(g.name);
+    const float half_width = 3;
+    auto grid = make_grid<openvdb::FloatGrid>(file.leaves, g, half_width * float(file.voxel_size));
     grid->setTransform(openvdb::math::Transform::createLinearTransform(file.voxel_size));
-    grid->setSaveFloatAsHalf(file.type == FIRN_GRID_HALF);
+    grid->setGridClass(openvdb::GRID_LEVEL_SET);
+    return openvdb::tools::levelSetRebuild(*grid, 0.0f, half_width);
+}
+
+openvdb::GridBase::Ptr make_field(const vdb_file &file, const vdb_grid &g)
+{
+    openvdb::GridBase::Ptr grid;
+    if (g.kind == VDB_VECTOR || g.kind == VDB_VELOCITY)
+        grid = make_grid<openvdb::Vec3SGrid>(file.leaves, g, openvdb::Vec3s(0));
+    else
+        grid = make_grid<openvdb::FloatGrid>(file.leaves, g, 0);
+    grid->setTransform(openvdb::math::Transform::createLinearTransform(file.voxel_size));
     grid->setGridClass(g.kind == VDB_DENSITY ? openvdb::GRID_FOG_VOLUME : openvdb::GRID_UNKNOWN);
     if (g.kind == VDB_VELOCITY)
         grid->setVectorType(openvdb::VEC_CONTRAVARIANT_RELATIVE);
+    return grid;
+}
+
+openvdb::GridBase::Ptr make_any_grid(const vdb_file &file, const vdb_grid &g)
+{
+    auto grid = g.kind == VDB_SURFACE ? make_surface(file, g) : make_field(file, g);
+    grid->setName(g.name);
+    grid->setSaveFloatAsHalf(g.type == FIRN_GRID_HALF);
     return grid;
 }
 

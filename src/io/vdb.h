@@ -25,11 +25,18 @@ typedef struct vdb_leaves {
     const uint64_t (*active)[8]; /* bit 8 y + z of word x; leaves without any are left out */
 } vdb_leaves;
 
-typedef enum vdb_kind { VDB_SCALAR, VDB_DENSITY, VDB_VELOCITY } vdb_kind;
+typedef enum vdb_kind {
+    VDB_SCALAR,
+    VDB_DENSITY,
+    VDB_VECTOR,
+    VDB_VELOCITY, /* a vector that moves with the snow */
+    VDB_SURFACE,  /* any function that is 0 on a surface, negative inside: written as distance */
+} vdb_kind;
 
 typedef struct vdb_grid {
     const char *name;
     vdb_kind kind;
+    firn_grid_type type;
     const float *values; /* of leaf l, component c, voxel v: values[l * stride + c * 512 + v] */
     size_t stride;
 } vdb_grid;
@@ -38,7 +45,6 @@ typedef struct vdb_file {
     double voxel_size;
     double time;
     int frame;
-    firn_grid_type type;
     firn_compression compression;
     vdb_leaves leaves;
     size_t grid_count;

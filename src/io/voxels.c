@@ -344,10 +344,15 @@ static bool sum_ordered(const voxel_source *s, const voxel_order *order, int thr
     return good;
 }
 
+int voxels_threads(const voxel_source *s)
+{
+    return s->threads > 0 ? s->threads : omp_get_max_threads();
+}
+
 firn_status voxels_sum(const voxel_source *s, voxel_blocks *blocks)
 {
     *blocks = (voxel_blocks){.channels = s->channels + (s->offsets ? 3 : 0)};
-    int threads = s->threads > 0 ? s->threads : omp_get_max_threads();
+    int threads = voxels_threads(s);
     voxel_order order;
     firn_status status = voxel_order_create(s, threads, &order);
     if (status)

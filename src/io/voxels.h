@@ -47,6 +47,7 @@ typedef struct voxel_blocks {
 } voxel_blocks;
 
 firn_status voxels_sum(const voxel_source *source, voxel_blocks *blocks);
+int voxels_threads(const voxel_source *source); /* that the sum uses */
 void voxels_clear(voxel_blocks *blocks);
 
 static inline float *voxel_values(const voxel_blocks *b, size_t block, size_t channel)

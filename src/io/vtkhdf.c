@@ -25,9 +25,9 @@ static void write_attribute(h5_writer *w, hid_t group, const firn_frame *frame,
     h5_write_rows(w, data, H5T_NATIVE_FLOAT, 0, frame->count, frame->values[attribute]);
 }
 
-static void write_points(h5_writer *w, hid_t group, const firn_frame *frame)
+static void write_points(h5_writer *w, hid_t group, const firn_frame *frame, const firn_export *how)
 {
-    hid_t type = frame_is_far(frame) ? H5T_NATIVE_DOUBLE : H5T_NATIVE_FLOAT;
+    hid_t type = frame_is_far(frame, how) ? H5T_NATIVE_DOUBLE : H5T_NATIVE_FLOAT;
     h5_shape shape = {2, {frame->count, 3}};
     H5_SCOPED data = h5_make_rows(w, group, "Points", type, shape, H5_PACKED);
     if (type == H5T_NATIVE_DOUBLE)
@@ -89,14 +89,15 @@ static void write_field_data(h5_writer *w, hid_t vtk, double time)
     h5_write_rows(w, data, H5T_NATIVE_DOUBLE, 0, 1, &time);
 }
 
-static void write_vtk(h5_writer *w, const firn_frame *frame, unsigned selected, double *block)
+static void write_vtk(h5_writer *w, const firn_frame *frame, const firn_export *how,
+                      unsigned selected, double *block)
 {
     static const int64_t version[2] = {1, 0};
     H5_SCOPED group = h5_make_group(w, w->file, "VTKHDF");
     h5_put(w, group, "Version", H5T_NATIVE_INT64, 2, version);
     h5_put_text(w, group, "Type", "UnstructuredGrid");
     write_cells(w, group, frame->count, block);
-    write_points(w, group, frame);
+    write_points(w, group, frame, how);
     write_point_data(w, group, frame, selected);
     write_field_data(w, group, frame->time);
 }
@@ -121,7 +122,7 @@ firn_status vtkhdf_write(const firn_frame *frame, const char *path, const firn_e
     h5_writer_open(&w, path);
     header_put(&w, &info);
     h5_put_text(&w, w.file, "kernel", frame->kernel == FIRN_CUBIC ? "cubic" : "quadratic");
-    write_vtk(&w, frame, selected, block);
+    write_vtk(&w, frame, how, selected, block);
     free(block);
     return h5_writer_close(&w);
 }

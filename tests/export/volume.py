@@ -130,6 +130,72 @@ class Volume(Case):
         self.assertEqual(sorted(grids), ["J_P", "velocity"])
         self.assertEqual(grids["velocity"].vectorType, "contravariant relative")
 
+    def test_stress(self):
+        """P F^T / det F J_P with P from the polar decomposition, computed by numpy, and its means."""
+        for d in (3, 2):
+            particles = snow(150, d)
+            F = numpy.tile(numpy.eye(3), (150, 1, 1))
+            F[:, :d, :d] = particles["F_E"]
+            J_P = particles["J_P"].astype(float)
+            U, s, V = numpy.linalg.svd(F)
+            R, J = U @ V, numpy.prod(s, axis=1)
+            hard = numpy.exp(particles["hardening"].astype(float) * (1 - J_P))
+            mu, lam = particles["mu0"] * hard, particles["lambda0"] * hard
+            cof = J[:, None, None] * numpy.linalg.inv(F).transpose(0, 2, 1)
+            P = 2 * mu[:, None, None] * (F - R) + (lam * (J - 1))[:, None, None] * cof
+            sigma = P @ F.transpose(0, 2, 1) / (J * J_P)[:, None, None]
+            self.convert(self.checkpoint(particles), "--to", "vdb", "--grids", "stress", "--grid-type", "half")
+            mass = particles["mass"].astype(float)
+            sums = node_sums(particles, 0.1, "cubic", mass)
+            for name, rows in (("stress", [(0, 0), (1, 1), (2, 2)]), ("shear", [(0, 1), (1, 2), (0, 2)])):
+                six = numpy.stack([sigma[:, a, b] for a, b in rows], axis=1)
+                expected = node_sums(particles, 0.1, "cubic", mass[:, None] * six)
+                found = grid_values(self.path("state.vdb"), name)
+                self.assertGreater(len(found), 100)
+                for node, value in found.items():
+                    key = node[:d]
+                    numpy.testing.assert_allclose(value, expected[key] / sums[key], rtol=1e-4, atol=1)
+
+    def block(self):
+        """A full block of snow, cells -10 to 10 along x, -6 to 6 along y and z, 8 particles a cell."""
+        axes = [numpy.arange(-n + 0.25, n, 0.5) for n in (10, 6, 6)]
+        lattice = numpy.array(numpy.meshgrid(*axes, indexing="ij")).reshape(3, -1).T
+        particles = snow(len(lattice))
+        particles["position"] = 0.1 * lattice + [3, 0, 0]
+        particles["mass"][:] = 0.05
+        return particles
+
+    def test_surface(self):
+        for kernel in ("cubic", "quadratic"):
+            self.convert(self.checkpoint(self.block(), kernel=kernel), "--to", "vdb", "--grids", "surface")
+            grid = vdb.read(self.path("state.vdb"), "surface")
+            self.assertEqual(grid.gridClass, "level set")
+            self.assertAlmostEqual(grid.background, 0.3, delta=1e-6)
+            at = grid.getAccessor()
+            self.assertLess(at.getValue((30, 0, 0)), 0)  # the middle
+            self.assertAlmostEqual(at.getValue((30, 0, 0)), -0.3, delta=1e-6)
+            self.assertAlmostEqual(at.getValue((30, 100, 0)), 0.3, delta=1e-6)
+            for distance in (-2, -1, 0, 1, 2):  # along the middle of three faces
+                for node in ((40 + distance, 0, 0), (30, 6 + distance, 0), (30, 0, -6 - distance)):
+                    self.assertAlmostEqual(at.getValue(node) / 0.1, distance, delta=0.06)
+            points, quads = grid.convertToQuads()
+            self.assertGreater(len(quads), 1000)
+            inside = numpy.abs(points - [3, 0, 0]) - 0.1 * numpy.array([10, 6, 6])
+            self.assertLess(numpy.max(inside), 0.006)
+            self.assertGreater(numpy.min(numpy.max(inside, axis=1)), -0.1)  # corners are round
+
+    def test_surface_of_little(self):
+        self.convert(self.checkpoint(snow(0)), "--to", "vdb", "--grids", "density,surface")
+        self.assertTrue(vdb.read(self.path("state.vdb"), "surface").empty())
+        one = snow(1)
+        one["position"][:] = 0.3  # on a node
+        self.convert(self.checkpoint(one), "--to", "vdb", "--grids", "surface")
+        at = vdb.read(self.path("state.vdb"), "surface").getAccessor()
+        self.assertLess(at.getValue((3, 3, 3)), 0)
+        self.assertGreater(at.getValue((4, 3, 3)), 0)
+        _, err = self.firn("convert", self.checkpoint(snow(9, 2)), "--to", "vdb", "--grids", "surface", code=65)
+        self.assertIn("2D frame has no surface", err)
+
     def test_half_and_compression(self):
         particles = snow(40000, radius=1.5, centre=2)
         mass = particles["mass"].astype(float).sum()
