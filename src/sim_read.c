@@ -1,14 +1,14 @@
 /* Reading a simulation back: attributes by rows, and what the snow is doing now. */
 #include <math.h>
-#include <stdlib.h>
 
+#include "derived.h"
 #include "measure.h"
 #include "sim.h"
 #include "status.h"
 
 static const struct {
     const char *name;
-    int rank; /* 0 scalar, 1 vector, 2 matrix */
+    int rank; /* 0 scalar, 1 vector, 2 matrix, 3 the six numbers of a symmetric one */
 } attributes[FIRN_ATTRIBUTES] = {
     [FIRN_POSITION] = {"position", 1},
     [FIRN_VELOCITY] = {"velocity", 1},
@@ -23,6 +23,7 @@ static const struct {
     [FIRN_THETA_C] = {"theta_c", 0},
     [FIRN_THETA_S] = {"theta_s", 0},
     [FIRN_DENSITY] = {"density", 0},
+    [FIRN_STRESS] = {"stress", 3},
 };
 
 const char *firn_attribute_name(firn_attribute attribute)
@@ -32,8 +33,8 @@ const char *firn_attribute_name(firn_attribute attribute)
 
 int firn_attribute_components(firn_attribute attribute, int dimensions)
 {
-    int rank = attributes[attribute].rank;
-    return rank == 0 ? 1 : rank == 1 ? dimensions : dimensions * dimensions;
+    const int components[] = {1, dimensions, dimensions * dimensions, 6};
+    return components[attributes[attribute].rank];
 }
 
 size_t firn_sim_particle_count(const firn_sim *sim)
@@ -49,6 +50,11 @@ int firn_sim_dimensions(const firn_sim *sim)
 double firn_sim_cell_size(const firn_sim *sim)
 {
     return sim->scene->settings.cell_size;
+}
+
+firn_kernel firn_sim_kernel(const firn_sim *sim)
+{
+    return sim->scene->settings.kernel;
 }
 
 double firn_sim_time(const firn_sim *sim)
@@ -86,33 +92,11 @@ const uint32_t *firn_sim_objects(const firn_sim *sim)
     return sim->objects;
 }
 
-static double determinant(const double *F, int dimensions)
+static firn_status read_state(const void *from, firn_attribute attribute, size_t first,
+                              size_t count, double *out)
 {
-    if (dimensions == 2)
-        return F[0] * F[3] - F[1] * F[2];
-    return F[0] * (F[4] * F[8] - F[5] * F[7]) - F[1] * (F[3] * F[8] - F[5] * F[6]) +
-           F[2] * (F[3] * F[7] - F[4] * F[6]);
-}
-
-/* rho = m / (V0 det F_E J_P), for at most CHUNK rows. */
-static firn_status read_density(const firn_sim *sim, size_t first, size_t count, double *out)
-{
-    int d = sim->scene->settings.dimensions;
-    double *F = malloc(sizeof(double[9 + 2]) * count);
-    if (!F)
-        return fail(FIRN_NO_MEMORY, "out of memory for densities");
-    double *V0 = F + 9 * count, *J_P = V0 + count;
-    firn_status status = sim->ops->get(sim->state, FIRN_F_E, first, count, F);
-    if (status == FIRN_OK)
-        status = sim->ops->get(sim->state, FIRN_VOLUME, first, count, V0);
-    if (status == FIRN_OK)
-        status = sim->ops->get(sim->state, FIRN_J_P, first, count, J_P);
-    if (status == FIRN_OK)
-        status = sim->ops->get(sim->state, FIRN_MASS, first, count, out);
-    for (size_t r = 0; r < count && status == FIRN_OK; r++)
-        out[r] /= V0[r] * determinant(F + r * (size_t)(d * d), d) * J_P[r];
-    free(F);
-    return status;
+    const firn_sim *sim = from;
+    return sim->ops->get(sim->state, attribute, first, count, out);
 }
 
 firn_status firn_sim_read(const firn_sim *sim, firn_attribute attribute, size_t first, size_t count,
@@ -123,14 +107,10 @@ firn_status firn_sim_read(const firn_sim *sim, firn_attribute attribute, size_t 
                     first + count,
                     attribute < FIRN_ATTRIBUTES ? attributes[attribute].name : "nothing",
                     sim->count);
-    if (attribute != FIRN_DENSITY)
-        return sim->ops->get(sim->state, attribute, first, count, out);
-    firn_status status = FIRN_OK;
-    for (size_t done = 0; done < count && status == FIRN_OK; done += CHUNK) {
-        size_t rows = count - done < CHUNK ? count - done : CHUNK;
-        status = read_density(sim, first + done, rows, out + done);
-    }
-    return status;
+    if (attribute < FIRN_STATE_ATTRIBUTES)
+        return read_state(sim, attribute, first, count, out);
+    return derived_read(attribute, sim->scene->settings.dimensions, first, count, read_state, sim,
+                        out);
 }
 
 firn_status firn_sim_stats(firn_sim *sim, firn_stats *stats)

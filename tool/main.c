@@ -18,6 +18,7 @@ static const verb verbs[] = {
     {"run", verb_run, "SCENE", "simulate a scene; the same command continues a stopped run"},
     {"check", verb_check, "SCENE", "validate a scene; particles, memory, time step, expected cost"},
     {"info", verb_info, "FILE...", "what frames and checkpoints hold"},
+    {"convert", verb_convert, "DIR|FRAME...", "frames as volumes and particles of other programs"},
     {"render", verb_render, "DIR|FRAME|SCENE", "light through the snow: pictures, films, sheets"},
     {"bench", verb_bench, "", "measure the solvers on this machine"},
     {"schema", verb_schema, "", "the JSON schema of scene files, for editors"},

@@ -131,14 +131,16 @@ static frame_cost cost_so_far(const run *r)
     return frame_cost_sum(&r->carried, &here);
 }
 
+/* A checkpoint promises the frames before it: they are on the disk first. */
 static int save(run *r)
 {
-    if (firn_sim_steps(r->sim) == r->step_saved)
-        return 0;
     double begin = clock_seconds();
+    int code = run_writer_wait(r->writer);
+    if (code || firn_sim_steps(r->sim) == r->step_saved)
+        return code;
     run_log_sync(&r->log);
     frame_cost cost = cost_so_far(r);
-    int code =
+    code =
         cost.work.steps > 0 ? frame_cost_save(r->folder.costs, firn_sim_steps(r->sim), &cost) : 0;
     if (!code)
         code = folder_save(&r->folder, r->sim);
@@ -156,22 +158,6 @@ static unsigned formats_of(const run *r, int frame)
     return s->every > 1 && frame % s->every ? 0 : s->formats;
 }
 
-static int write_frame(run *r)
-{
-    int frame = firn_sim_frame(r->sim);
-    unsigned formats = formats_of(r, frame);
-    for (unsigned format = 1; format && format <= formats; format <<= 1) {
-        if (!(formats & format))
-            continue;
-        char *path = folder_frame_path(r->folder.path, frame, format);
-        firn_status status = firn_frame_write(r->sim, path, format);
-        free(path);
-        if (status != FIRN_OK)
-            return console_failure(status);
-    }
-    return 0;
-}
-
 /* A stop while a picture is drawn must not lose the frame: 75 comes back when all else is done. */
 static int render_picture(run *r)
 {
@@ -179,28 +165,33 @@ static int render_picture(run *r)
     return wanted ? run_render_frame(&r->render, r->sim, r->folder.path) : 0;
 }
 
-static void remove_stale_frames(run *r)
+/* Only once the first frame of this run is there. */
+static int remove_stale_frames(run *r)
 {
+    int code = run_writer_wait(r->writer);
+    if (code)
+        return code;
     int frame = firn_sim_frame(r->sim);
     int removed = folder_remove_frames(r->folder.path, frame, formats_of(r, frame));
     if (removed > 0)
         console_note("removed %d frame files of an earlier run", removed);
     r->has_stale = false;
+    return 0;
 }
 
 /* A frame has been reached: write it, log it, and perhaps save. */
 static int finish_frame(run *r)
 {
     double begin = clock_seconds();
-    int code = write_frame(r);
+    int code = run_writer_put(r->writer, r->sim, formats_of(r, firn_sim_frame(r->sim)));
+    if (!code && r->has_stale)
+        code = remove_stale_frames(r);
     if (code)
         return code;
     int drawn = render_picture(r);
     if (drawn && drawn != FIRN_STOPPED)
         return drawn;
     r->io_ms += 1e3 * (clock_seconds() - begin);
-    if (r->has_stale)
-        remove_stale_frames(r);
     frame_cost cost = cost_so_far(r);
     code = run_log_frame(&r->log, r->sim, &cost);
     if (code)
@@ -226,6 +217,7 @@ static bool is_done(const run *r)
 static int blow_up(const run *r)
 {
     console_failure(FIRN_BLOWUP);
+    run_writer_wait(r->writer);
     console_note("the last good state is %s, step %" PRIu64, r->folder.checkpoint, r->step_saved);
     return FIRN_BLOWUP;
 }
@@ -301,6 +293,8 @@ static int go(run *r)
     int code = run_start(r);
     if (!code)
         code = folder_write_scene(&r->folder, r->scene_path, &r->options.sets);
+    if (!code)
+        code = run_writer_create(r->folder.path, settings, &r->writer);
     if (code)
         return code;
     r->step_start = r->step_saved = firn_sim_steps(r->sim);
@@ -374,6 +368,7 @@ int verb_run(int argc, char **argv)
     }
     console_live("");
     run_log_close(&r.log);
+    run_writer_destroy(&r.writer);
     firn_sim_destroy(&r.sim);
     firn_scene_destroy(&r.scene);
     folder_close(&r.folder);

@@ -9,6 +9,7 @@
 #include "run_folder.h"
 #include "run_log.h"
 #include "run_render.h"
+#include "run_writer.h"
 
 typedef struct run_options {
     const char *output;
@@ -43,6 +44,7 @@ typedef struct run {
     firn_scene *scene;
     firn_sim *sim;
     run_folder folder;
+    run_writer *writer;
     run_log log;
     run_render render;
     progress progress;

@@ -85,8 +85,8 @@ static bool has_ending(const char *name, const char *ending)
 /* Files under temporary names, which a killed run could not remove. */
 static void sweep(const char *folder)
 {
-    static const char *const starts[] = {"frame_", "checkpoint", "log.jsonl", "picture_",
-                                         "scene.txt"};
+    static const char *const starts[] = {"frame_",    "frames.",  "checkpoint",
+                                         "log.jsonl", "picture_", "scene.txt"};
     DIR *listing = opendir(folder);
     for (struct dirent *entry; listing && (entry = readdir(listing));)
         for (size_t k = 0; k < sizeof starts / sizeof *starts; k++)
@@ -95,6 +95,11 @@ static void sweep(const char *folder)
                 unlinkat(dirfd(listing), entry->d_name, 0);
     if (listing)
         closedir(listing);
+}
+
+int folder_make(const char *path)
+{
+    return make_folders(path) ? prove_writable(path) : output_failed(path);
 }
 
 int folder_open(run_folder *f, const char *path)
@@ -248,7 +253,6 @@ char *folder_frame_path(const char *folder, int frame, unsigned format)
 
 bool frame_name_parse(const char *name, long *frame, unsigned *format)
 {
-    static const unsigned formats[] = {FIRN_FORMAT_VTKHDF, FIRN_FORMAT_PLY};
     if (strncmp(name, "frame_", 6))
         return false;
     const char *digits = name + 6;
@@ -256,12 +260,41 @@ bool frame_name_parse(const char *name, long *frame, unsigned *format)
     if (length < 4 || length > 9 || digits[length] != '.')
         return false;
     *frame = strtol(digits, NULL, 10);
-    for (size_t k = 0; k < sizeof formats / sizeof *formats; k++) {
-        *format = formats[k];
-        if (!strcmp(digits + length + 1, firn_format_extension(formats[k])))
+    for (*format = 1; firn_format_name(*format); *format <<= 1)
+        if (!strcmp(digits + length + 1, firn_format_extension(*format)))
             return true;
-    }
     return false;
+}
+
+static int by_number(const void *a, const void *b)
+{
+    const long *x = a, *y = b;
+    return (*x > *y) - (*x < *y);
+}
+
+size_t folder_list_frames(const char *folder, unsigned format, long last, long **frames)
+{
+    DIR *listing = opendir(folder);
+    size_t count = 0, room = 0;
+    *frames = NULL;
+    for (struct dirent *entry; listing && (entry = readdir(listing));) {
+        long frame;
+        unsigned kind;
+        if (!frame_name_parse(entry->d_name, &frame, &kind) || kind != format || frame > last)
+            continue;
+        if (count == room) {
+            room = room ? 2 * room : 64;
+            *frames = realloc(*frames, room * sizeof **frames);
+            if (!*frames)
+                abort();
+        }
+        (*frames)[count++] = frame;
+    }
+    if (listing)
+        closedir(listing);
+    if (count)
+        qsort(*frames, count, sizeof **frames, by_number);
+    return count;
 }
 
 /* Count the frames later than `last` (or of it and not in `formats`), and remove them if asked. */
@@ -305,5 +338,17 @@ static void remove_pictures(const char *folder, long last)
 int folder_remove_frames(const char *folder, long last, unsigned formats)
 {
     remove_pictures(folder, last);
+    static const struct {
+        unsigned format;
+        const char *name;
+    } indexes[] = {{FIRN_FORMAT_VTKHDF, "frames.hdf.series"},
+                   {FIRN_FORMAT_VTKHDF, "frames.pvd"},
+                   {FIRN_FORMAT_USDA, "frames.usda"}};
+    for (size_t k = 0; k < sizeof indexes / sizeof *indexes; k++) {
+        char *path = new_text("%s/%s", folder, indexes[k].name);
+        if (!(formats & indexes[k].format))
+            unlink(path);
+        free(path);
+    }
     return visit_later_frames(folder, last, formats, true);
 }

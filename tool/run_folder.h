@@ -25,6 +25,9 @@ typedef struct run_folder {
 /* A printf into fresh memory, owned by the caller. */
 char *new_text(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
+/* Make a folder, and those it is in, and prove that files can be written in it. */
+int folder_make(const char *path);
+
 /* Make the folder, prove that files can be written in it, keep other runs out of it, and sweep away
  * what a killed run left unfinished. */
 int folder_open(run_folder *f, const char *path);
@@ -52,10 +55,13 @@ char *folder_frame_path(const char *folder, int frame, unsigned format);
 /* Whether `name` is that of a frame; its number and FIRN_FORMAT_. */
 bool frame_name_parse(const char *name, long *frame, unsigned *format);
 
+/* The numbers of the frames up to `last` in one format, in order; the array is owned by the caller. */
+size_t folder_list_frames(const char *folder, unsigned format, long last, long **frames);
+
 bool folder_has_frames(const char *folder);
 
-/* Remove frames later than `last`, and of `last` those not in `formats`; their pictures go too. Returns
- * how many frames. */
+/* Remove frames later than `last` and their pictures, of `last` those not in `formats`, and indexes of
+ * formats not in `formats`. Returns how many frames. */
 int folder_remove_frames(const char *folder, long last, unsigned formats);
 
 #endif

@@ -5,6 +5,7 @@
 int verb_run(int argc, char **argv);
 int verb_check(int argc, char **argv);
 int verb_info(int argc, char **argv);
+int verb_convert(int argc, char **argv);
 int verb_render(int argc, char **argv);
 int verb_bench(int argc, char **argv);
 int verb_schema(int argc, char **argv);

@@ -58,6 +58,7 @@ const char *firn_features(void); /* "backends: ref cpu; isa: avx512; ..." */
 
 /* ---- Simulations -------------------------------------------------------------------------------- */
 
+typedef enum firn_kernel { FIRN_CUBIC, FIRN_QUADRATIC } firn_kernel;
 typedef struct firn_scene firn_scene; /* scene.h */
 typedef struct firn_sim firn_sim;
 
@@ -131,6 +132,7 @@ typedef enum firn_attribute {
     FIRN_THETA_S,
     FIRN_STATE_ATTRIBUTES, /* the ones above are the state: a checkpoint holds them */
     FIRN_DENSITY = FIRN_STATE_ATTRIBUTES, /* m / (V0 det F_E J_P), kg/m^d */
+    FIRN_STRESS, /* Cauchy's, P F_E^T / (det F_E J_P), Pa: xx yy zz xy yz xz, in 2D too */
     FIRN_ATTRIBUTES
 } firn_attribute;
 
@@ -140,6 +142,7 @@ int firn_attribute_components(firn_attribute attribute, int dimensions);
 size_t firn_sim_particle_count(const firn_sim *sim);
 int firn_sim_dimensions(const firn_sim *sim);
 double firn_sim_cell_size(const firn_sim *sim);
+firn_kernel firn_sim_kernel(const firn_sim *sim);
 double firn_sim_time(const firn_sim *sim);
 uint64_t firn_sim_steps(const firn_sim *sim); /* since the start of the simulation */
 int firn_sim_frame(const firn_sim *sim);      /* the last frame time that was reached */

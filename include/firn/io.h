@@ -1,5 +1,6 @@
 /*
- * Files: frames out (VTKHDF, PLY), frames back in, and a look into any file Firn wrote.
+ * Files: frames out (VTKHDF, PLY, OpenVDB, BGEO, OBJ, USDA, NPZ), frames back in, and a look into any
+ * file Firn wrote.
  *
  * Every file is written under a temporary name and renamed when complete, so a name that exists is a
  * whole file. Checkpoints are written by firn_sim_save and read by firn_sim_create_from_checkpoint.
@@ -16,11 +17,8 @@
 extern "C" {
 #endif
 
-/* Write the particles as they are now in one FIRN_FORMAT_. */
-firn_status firn_frame_write(const firn_sim *sim, const char *path, unsigned format);
-const char *firn_format_extension(unsigned format); /* "hdf", "ply" */
-
-/* A frame or checkpoint in memory; all arrays owned by it, float32, 3 components even in 2D. */
+/* A frame or checkpoint in memory; all arrays owned by it. Vectors have 3 components and matrices 9
+ * even in 2D, stress has 6. An array is NULL when it was not asked for or is not in the file. */
 typedef struct firn_frame {
     int dimensions;
     size_t count;
@@ -28,21 +26,67 @@ typedef struct firn_frame {
     double cell_size;
     int frame;
     uint64_t step;
+    firn_kernel kernel;
     uint64_t *id;
     uint32_t *object;
-    float *position; /* count x 3 */
-    float *velocity; /* count x 3 */
-    float *mass;
-    float *density;
-    float *J_P;
+    double *place; /* position in full, count x 3; NULL when float32 is all that is known */
+    union {
+        struct { /* in the order of firn_attribute */
+            float *position, *velocity, *mass, *volume, *F_E, *J_P, *B;
+            float *mu0, *lambda0, *hardening, *theta_c, *theta_s;
+            float *density, *stress;
+        };
+        float *values[FIRN_ATTRIBUTES]; /* the same */
+    };
 } firn_frame;
 
-/* Reads VTKHDF frames (.hdf) and checkpoints (.h5). */
+int firn_frame_components(firn_attribute attribute); /* of a row in a firn_frame */
+
+/* Attributes as a set of bits. */
+#define FIRN_BIT(attribute) (1u << (attribute))
+#define FIRN_BASIC_ATTRIBUTES                                                                      \
+    (FIRN_BIT(FIRN_POSITION) | FIRN_BIT(FIRN_VELOCITY) | FIRN_BIT(FIRN_MASS) |                     \
+     FIRN_BIT(FIRN_J_P) | FIRN_BIT(FIRN_DENSITY))
+
+/* Reads VTKHDF frames (.hdf) and checkpoints (.h5): the basic attributes, all of which must be
+ * there. */
 firn_status firn_frame_read(const char *path, firn_frame *frame);
 
-/* The same of a simulation as it is now, without a file. */
-firn_status firn_frame_take(const firn_sim *sim, firn_frame *frame);
+/* The same with those of `attributes` (and the position) that the file holds or implies. */
+firn_status firn_frame_load(const char *path, unsigned attributes, firn_frame *frame);
+
+/* Copies the particles as they are now. `frame` is zero-initialised or holds an earlier capture,
+ * whose memory is used again. */
+firn_status firn_frame_capture(const firn_sim *sim, unsigned attributes, firn_frame *frame);
 void firn_frame_clear(firn_frame *frame);
+
+/* Writes a frame in one FIRN_FORMAT_. `how` may be NULL. An attribute that `how` names and the frame
+ * does not hold is an error. */
+firn_status firn_frame_export(const firn_frame *frame, const char *path, unsigned format,
+                              const firn_export *how);
+
+/* The attributes that a frame should hold to be written in these formats. */
+unsigned firn_export_attributes(unsigned formats, const firn_export *how);
+
+/* The particles of a simulation as they are now, in one format, as it is by default. */
+firn_status firn_frame_write(const firn_sim *sim, const char *path, unsigned format);
+
+const char *firn_format_name(unsigned format); /* "vtkhdf", as in scenes; NULL: no such format */
+const char *firn_format_extension(unsigned format); /* "hdf" */
+const char *firn_grid_name(unsigned grid);          /* of a FIRN_GRID_, as in scenes, or NULL */
+
+/* One frame of a folder: NAME.hdf, NAME.usda, ... */
+typedef struct firn_index_entry {
+    const char *name; /* borrowed */
+    int frame;
+    double time;
+} firn_index_entry;
+
+/* Writes the index of a format, in the order of time: frames.hdf.series and frames.pvd for VTKHDF,
+ * frames.usda for USDA; other formats have none. `how` is that of the frames, and may be NULL. */
+bool firn_format_has_index(unsigned format);
+firn_status firn_index_write(const char *folder, unsigned format, const firn_index_entry *entries,
+                             size_t count, const firn_export *how);
 
 /* Whether `path` is a complete checkpoint, and of what. */
 typedef struct firn_checkpoint_info {

@@ -17,13 +17,45 @@
 extern "C" {
 #endif
 
-typedef enum firn_kernel { FIRN_CUBIC, FIRN_QUADRATIC } firn_kernel;
 typedef enum firn_transfer { FIRN_FLIP, FIRN_APIC } firn_transfer;
 typedef enum firn_integrator { FIRN_EXPLICIT } firn_integrator;
 typedef enum firn_rest_volume { FIRN_VOLUME_GRID, FIRN_VOLUME_SAMPLED } firn_rest_volume;
 
 /* Output formats are bits, so that a scene can ask for several. */
-enum { FIRN_FORMAT_VTKHDF = 1, FIRN_FORMAT_PLY = 2 };
+enum {
+    FIRN_FORMAT_VTKHDF = 1,
+    FIRN_FORMAT_PLY = 2,
+    FIRN_FORMAT_VDB = 4,
+    FIRN_FORMAT_BGEO = 8,
+    FIRN_FORMAT_OBJ = 16,
+    FIRN_FORMAT_USDA = 32,
+    FIRN_FORMAT_NPZ = 64,
+};
+
+/* Grids of a VDB file are bits too. */
+enum {
+    FIRN_GRID_DENSITY = 1,
+    FIRN_GRID_VELOCITY = 2,
+    FIRN_GRID_J_P = 4,
+    FIRN_GRID_STRESS = 8,
+    FIRN_GRID_SURFACE = 16, /* a level set */
+};
+typedef enum firn_grid_type { FIRN_GRID_FLOAT, FIRN_GRID_HALF } firn_grid_type;
+typedef enum firn_compression { FIRN_BLOSC, FIRN_ZIP, FIRN_UNCOMPRESSED } firn_compression;
+typedef enum firn_up { FIRN_UP_Y, FIRN_UP_Z } firn_up;
+
+/* How frames are written for other programs. Zero-initialised means default. */
+typedef struct firn_export {
+    unsigned attributes; /* of particles, bits 1 << firn_attribute [velocity, density, J_P, mass] */
+    unsigned grids;      /* of VDB files, FIRN_GRID_ bits [density, velocity] */
+    firn_grid_type grid_type;
+    firn_compression compression; /* of VDB files */
+    firn_up up;                   /* z turns y to z and z to -y */
+    double scale;                 /* units in a metre, of all lengths [1] */
+    double precision;             /* positions may be wrong by so many metres [0: as they are] */
+    int usda_points;              /* the most particles that a USDA file carries [20000] */
+    int threads;                  /* [as many as the machine offers] */
+} firn_export;
 
 /* The `simulation` and `output` blocks of a scene, checked and with defaults filled in. */
 typedef struct firn_settings {
@@ -42,6 +74,7 @@ typedef struct firn_settings {
     firn_rest_volume rest_volume; /* V0 from the grid (the paper's step 2) or as sampled */
     unsigned formats;             /* FIRN_FORMAT_ bits */
     int every;                    /* write every n-th frame */
+    firn_export output;           /* how other formats than VTKHDF are written */
 } firn_settings;
 
 /* Read a scene. `sets` are `key.path=value` overrides, applied in order before checking; list entries

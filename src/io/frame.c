@@ -1,263 +1,252 @@
-/* Frames: which writer makes which format, and reading one back into memory. */
+/* Frames in memory: their arrays, copies of a simulation, and which writer makes which format. */
+#include "io/frame.h"
+
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "io/checkpoint.h"
-#include "io/determinant.h"
 #include "io/formats.h"
-#include "io/header.h"
 #include "status.h"
 
-firn_status firn_frame_write(const firn_sim *sim, const char *path, unsigned format)
-{
-    switch (format) {
-    case FIRN_FORMAT_VTKHDF:
-        return vtkhdf_write(sim, path);
-    case FIRN_FORMAT_PLY:
-        return ply_write(sim, path);
-    default:
-        return fail(FIRN_USAGE, "cannot write %s: there is no format number %u", path, format);
-    }
-}
+/* ---- Memory ---------------------------------------------------------------------------------- */
 
-const char *firn_format_extension(unsigned format)
+int firn_frame_components(firn_attribute attribute)
 {
-    return format == FIRN_FORMAT_VTKHDF ? "hdf" : format == FIRN_FORMAT_PLY ? "ply" : NULL;
-}
-
-static firn_status frame_create(const firn_checkpoint_info *info, size_t count, firn_frame *frame)
-{
-    *frame = (firn_frame){.dimensions = info->dimensions,
-                          .count = count,
-                          .time = info->time,
-                          .cell_size = info->cell_size,
-                          .frame = info->frame,
-                          .step = info->step};
-    size_t n = count ? count : 1;
-    frame->id = calloc(n, sizeof *frame->id);
-    frame->object = calloc(n, sizeof *frame->object);
-    frame->position = calloc(n, 3 * sizeof *frame->position);
-    frame->velocity = calloc(n, 3 * sizeof *frame->velocity);
-    frame->mass = calloc(n, sizeof *frame->mass);
-    frame->density = calloc(n, sizeof *frame->density);
-    frame->J_P = calloc(n, sizeof *frame->J_P);
-    if (frame->id && frame->object && frame->position && frame->velocity && frame->mass &&
-        frame->density && frame->J_P)
-        return FIRN_OK;
-    firn_frame_clear(frame);
-    return fail(FIRN_NO_MEMORY, "no memory for %zu particles", count);
+    return firn_attribute_components(attribute, 3);
 }
 
 void firn_frame_clear(firn_frame *frame)
 {
     free(frame->id);
     free(frame->object);
-    free(frame->position);
-    free(frame->velocity);
-    free(frame->mass);
-    free(frame->density);
-    free(frame->J_P);
+    free(frame->place);
+    for (firn_attribute a = 0; a < FIRN_ATTRIBUTES; a++)
+        free(frame->values[a]);
     *frame = (firn_frame){0};
 }
 
-/* Finite as floats. Density is left out: it may honestly be infinite where det F_E is 0. */
-static firn_status frame_check(const char *path, const firn_frame *frame)
+/* Keeps, makes or frees an array. */
+static bool array_want(void *array, bool wanted, bool keep, size_t bytes)
 {
-    const struct {
-        const char *name;
-        const float *values;
-        size_t components;
-    } arrays[] = {{"position", frame->position, 3},
-                  {"velocity", frame->velocity, 3},
-                  {"mass", frame->mass, 1},
-                  {"J_P", frame->J_P, 1}};
-    for (size_t a = 0; a < sizeof arrays / sizeof *arrays; a++)
-        for (size_t k = 0; k < frame->count * arrays[a].components; k++)
-            if (!isfinite(arrays[a].values[k]))
-                return fail(FIRN_BAD_SCENE, "%s: %s in row %zu is %g as a float", path,
-                            arrays[a].name, k / arrays[a].components, (double)arrays[a].values[k]);
-    return FIRN_OK;
+    void *old;
+    memcpy(&old, array, sizeof old);
+    if (old && keep && wanted)
+        return true;
+    free(old);
+    void *fresh = wanted ? malloc(bytes ? bytes : 1) : NULL;
+    memcpy(array, &fresh, sizeof fresh);
+    return fresh || !wanted;
 }
 
-/* ---- From a simulation ----------------------------------------------------------------------- */
-
-/* An attribute as floats, three components even in 2D. */
-static firn_status take_array(const firn_sim *sim, firn_attribute attribute, float *values)
+firn_status frame_resize(firn_frame *frame, size_t count, unsigned attributes, bool with_place)
 {
-    enum { ROWS = 4096 };
-    double rows[3 * ROWS];
-    size_t count = firn_sim_particle_count(sim);
-    int from = firn_attribute_components(attribute, firn_sim_dimensions(sim));
-    int to = attribute == FIRN_POSITION || attribute == FIRN_VELOCITY ? 3 : 1;
-    for (size_t first = 0; first < count; first += ROWS) {
-        size_t some = count - first < ROWS ? count - first : ROWS;
-        firn_status status = firn_sim_read(sim, attribute, first, some, rows);
-        if (status != FIRN_OK)
-            return status;
-        for (size_t i = 0; i < some; i++)
-            for (int c = 0; c < from; c++)
-                values[(first + i) * (size_t)to + (size_t)c] =
-                    (float)rows[i * (size_t)from + (size_t)c];
+    bool keep = frame->count == count;
+    attributes |= FIRN_BIT(FIRN_POSITION);
+    bool good = array_want(&frame->id, true, keep, count * sizeof *frame->id) &&
+                array_want(&frame->object, true, keep, count * sizeof *frame->object) &&
+                array_want(&frame->place, with_place, keep, count * sizeof(double[3]));
+    for (firn_attribute a = 0; a < FIRN_ATTRIBUTES && good; a++)
+        good = array_want(&frame->values[a], attributes >> a & 1, keep,
+                          count * (size_t)firn_frame_components(a) * sizeof(float));
+    frame->count = count;
+    if (good)
+        return FIRN_OK;
+    firn_frame_clear(frame);
+    return fail(FIRN_NO_MEMORY, "no memory for %zu particles", count);
+}
+
+void frame_put(firn_frame *frame, firn_attribute attribute, size_t first, size_t count,
+               const double *rows, size_t have)
+{
+    size_t want = (size_t)firn_frame_components(attribute);
+    float *out = frame->values[attribute] + first * want;
+    double *place = attribute == FIRN_POSITION && frame->place ? frame->place + first * want : NULL;
+    if (have == want) {
+        for (size_t k = 0; k < count * want; k++)
+            out[k] = (float)rows[k];
+        if (place)
+            memcpy(place, rows, count * want * sizeof *place);
+        return;
     }
-    return FIRN_OK;
+    memset(out, 0, count * want * sizeof *out);
+    for (size_t p = 0; p < count; p++) {
+        for (size_t k = 0; k < have; k++) /* two columns become three */
+            out[p * want + k / 2 * 3 + k % 2] = (float)rows[p * have + k];
+        if (attribute == FIRN_F_E)
+            out[p * want + 8] = 1;
+        if (place)
+            memcpy(place + 3 * p, (double[3]){rows[2 * p], rows[2 * p + 1], 0}, sizeof(double[3]));
+    }
 }
 
-firn_status firn_frame_take(const firn_sim *sim, firn_frame *frame)
-{
-    size_t count = firn_sim_particle_count(sim);
-    const firn_checkpoint_info info = {.dimensions = firn_sim_dimensions(sim),
-                                       .time = firn_sim_time(sim),
-                                       .cell_size = firn_sim_cell_size(sim),
-                                       .frame = firn_sim_frame(sim),
-                                       .step = firn_sim_steps(sim)};
-    firn_status status = frame_create(&info, count, frame);
-    if (status != FIRN_OK)
-        return status;
-    memcpy(frame->id, firn_sim_ids(sim), count * sizeof *frame->id);
-    memcpy(frame->object, firn_sim_objects(sim), count * sizeof *frame->object);
-    static const firn_attribute attributes[] = {FIRN_POSITION, FIRN_VELOCITY, FIRN_MASS,
-                                                FIRN_DENSITY, FIRN_J_P};
-    float *const arrays[] = {frame->position, frame->velocity, frame->mass, frame->density,
-                             frame->J_P};
-    for (size_t k = 0; k < sizeof arrays / sizeof *arrays && status == FIRN_OK; k++)
-        status = take_array(sim, attributes[k], arrays[k]);
-    if (status != FIRN_OK)
-        firn_frame_clear(frame);
-    return status;
-}
+/* ---- Copies of a simulation ------------------------------------------------------------------ */
 
-/* ---- From a frame ---------------------------------------------------------------------------- */
+enum { BLOCK = 16384 };
 
-static firn_status read_array(const h5_reader *r, const char *path, H5T_class_t kind, hid_t type,
-                              h5_shape shape, void *values)
-{
-    h5_rows rows;
-    firn_status status = h5_open_rows(r, path, kind, shape, &rows);
-    if (!status)
-        status = h5_read_rows(r, &rows, type, 0, shape.size[0], values);
-    h5_rows_close(&rows);
-    return status;
-}
-
-static firn_status read_vtkhdf(const h5_reader *r, firn_frame *frame)
-{
-    firn_checkpoint_info info = {0};
-    firn_status status = header_get(r, &info);
-    h5_rows points = {.id = -1};
-    if (!status)
-        status =
-            h5_open_rows(r, "VTKHDF/Points", H5T_FLOAT, (h5_shape){2, {H5_ANY_ROWS, 3}}, &points);
-    h5_rows_close(&points);
-    if (!status)
-        status = frame_create(&info, points.shape.size[0], frame);
-    if (status)
-        return status;
-    h5_shape scalar = {1, {frame->count}}, vector = {2, {frame->count, 3}};
-    const struct {
-        const char *path;
-        H5T_class_t kind;
-        hid_t type;
-        h5_shape shape;
-        void *values;
-    } arrays[] = {
-        {"VTKHDF/Points", H5T_FLOAT, H5T_NATIVE_FLOAT, vector, frame->position},
-        {"VTKHDF/PointData/velocity", H5T_FLOAT, H5T_NATIVE_FLOAT, vector, frame->velocity},
-        {"VTKHDF/PointData/mass", H5T_FLOAT, H5T_NATIVE_FLOAT, scalar, frame->mass},
-        {"VTKHDF/PointData/density", H5T_FLOAT, H5T_NATIVE_FLOAT, scalar, frame->density},
-        {"VTKHDF/PointData/J_P", H5T_FLOAT, H5T_NATIVE_FLOAT, scalar, frame->J_P},
-        {"VTKHDF/PointData/id", H5T_INTEGER, H5T_NATIVE_UINT64, scalar, frame->id},
-        {"VTKHDF/PointData/object", H5T_INTEGER, H5T_NATIVE_UINT32, scalar, frame->object},
-    };
-    for (size_t k = 0; !status && k < sizeof arrays / sizeof *arrays; k++)
-        status = read_array(r, arrays[k].path, arrays[k].kind, arrays[k].type, arrays[k].shape,
-                            arrays[k].values);
-    return status;
-}
-
-/* ---- From a checkpoint ----------------------------------------------------------------------- */
-
-static firn_status read_floats(checkpoint_reader *c, firn_attribute attribute,
-                               const firn_frame *frame, double *block, float *out)
+static firn_status capture(const firn_sim *sim, firn_attribute attribute, double *block,
+                           firn_frame *frame)
 {
     size_t have = (size_t)firn_attribute_components(attribute, frame->dimensions);
-    size_t want = have == 1 ? 1 : 3;
-    for (size_t at = 0, n; (n = block_rows(at, frame->count)); at += n) {
-        firn_status status = checkpoint_read(c, attribute, at, n, block);
-        if (status)
-            return status;
-        for (size_t p = 0; p < n; p++)
-            for (size_t k = 0; k < have; k++)
-                out[(at + p) * want + k] = (float)block[p * have + k];
-    }
-    return FIRN_OK;
-}
-
-/* rho = m / (V0 det F_E J_P), with m and J_P read already. */
-static firn_status read_density(checkpoint_reader *c, firn_frame *frame, double *block)
-{
-    int d = frame->dimensions;
-    firn_status status = read_floats(c, FIRN_VOLUME, frame, block, frame->density);
-    for (size_t at = 0, n; !status && (n = block_rows(at, frame->count)); at += n) {
-        status = checkpoint_read(c, FIRN_F_E, at, n, block);
-        for (size_t p = 0; !status && p < n; p++) {
-            double J = determinant(block + p * (size_t)(d * d), d) * (double)frame->J_P[at + p];
-            double V = (double)frame->density[at + p] * J;
-            frame->density[at + p] = (float)((double)frame->mass[at + p] / V);
-        }
+    firn_status status = FIRN_OK;
+    for (size_t at = 0, n; at < frame->count && !status; at += n) {
+        n = frame->count - at < BLOCK ? frame->count - at : BLOCK;
+        status = firn_sim_read(sim, attribute, at, n, block);
+        if (!status)
+            frame_put(frame, attribute, at, n, block, have);
     }
     return status;
 }
 
-static firn_status read_checkpoint(const char *path, firn_frame *frame)
+firn_status firn_frame_capture(const firn_sim *sim, unsigned attributes, firn_frame *frame)
 {
-    firn_checkpoint_info info;
-    checkpoint_reader *c = NULL;
-    double *block = block_create();
-    firn_status status = block ? checkpoint_open(path, &info, &c) : FIRN_NO_MEMORY;
-    if (!status)
-        status = frame_create(&info, info.particles, frame);
-    if (!status)
-        status = checkpoint_read_ids(c, frame->id);
-    if (!status)
-        status = checkpoint_read_objects(c, frame->object);
-    if (!status)
-        status = read_floats(c, FIRN_POSITION, frame, block, frame->position);
-    if (!status)
-        status = read_floats(c, FIRN_VELOCITY, frame, block, frame->velocity);
-    if (!status)
-        status = read_floats(c, FIRN_MASS, frame, block, frame->mass);
-    if (!status)
-        status = read_floats(c, FIRN_J_P, frame, block, frame->J_P);
-    if (!status)
-        status = read_density(c, frame, block);
-    checkpoint_close(&c);
+    double *block = malloc(sizeof(double[9]) * BLOCK);
+    if (!block)
+        return fail(FIRN_NO_MEMORY, "no memory to copy particles");
+    firn_status status = frame_resize(frame, firn_sim_particle_count(sim), attributes, true);
+    if (!status) {
+        frame->dimensions = firn_sim_dimensions(sim);
+        frame->time = firn_sim_time(sim);
+        frame->cell_size = firn_sim_cell_size(sim);
+        frame->frame = firn_sim_frame(sim);
+        frame->step = firn_sim_steps(sim);
+        frame->kernel = firn_sim_kernel(sim);
+        memcpy(frame->id, firn_sim_ids(sim), frame->count * sizeof *frame->id);
+        memcpy(frame->object, firn_sim_objects(sim), frame->count * sizeof *frame->object);
+    }
+    for (firn_attribute a = 0; a < FIRN_ATTRIBUTES && !status; a++)
+        if (frame->values[a])
+            status = capture(sim, a, block, frame);
     free(block);
     return status;
 }
 
-firn_status firn_frame_read(const char *path, firn_frame *frame)
+/* ---- Formats --------------------------------------------------------------------------------- */
+
+typedef firn_status frame_writer(const firn_frame *frame, const char *path, const firn_export *how);
+
+static const struct {
+    const char *name, *extension;
+    frame_writer *write;
+    bool exact; /* takes positions as they are, whatever the precision that is asked for */
+} formats[] = {
+    {"vtkhdf", "hdf", vtkhdf_write, false}, {"ply", "ply", ply_write, false},
+    {"vdb", "vdb", volume_write, true},     {"bgeo", "bgeo", bgeo_write, false},
+    {"obj", "obj", obj_write, true},        {"usda", "usda", usda_write, true},
+    {"npz", "npz", npz_write, false},
+};
+
+/* The row of a format, or -1. */
+static int format_index(unsigned format)
 {
-    H5_QUIET;
-    h5_reader r;
-    firn_frame read = {0};
-    firn_status status = h5_reader_open(&r, path, "a Firn frame (.hdf) or checkpoint (.h5)",
-                                        "write it again with firn run or firn convert");
-    if (status)
-        return status;
-    bool is_checkpoint = h5_has(&r, "particles");
-    if (h5_has(&r, "VTKHDF"))
-        status = read_vtkhdf(&r, &read);
-    else if (!is_checkpoint)
-        status = h5_refuse(&r, "it has neither /VTKHDF nor /particles");
-    h5_reader_close(&r);
-    if (!status && !read.id)
-        status = read_checkpoint(path, &read);
+    for (size_t k = 0; k < sizeof formats / sizeof *formats; k++)
+        if (format == 1u << k)
+            return (int)k;
+    return -1;
+}
+
+const char *firn_format_name(unsigned format)
+{
+    int k = format_index(format);
+    return k < 0 ? NULL : formats[k].name;
+}
+
+const char *firn_format_extension(unsigned format)
+{
+    int k = format_index(format);
+    return k < 0 ? NULL : formats[k].extension;
+}
+
+unsigned firn_export_attributes(unsigned asked, const firn_export *how)
+{
+    const firn_export usual = {0};
+    how = how ? how : &usual;
+    unsigned attributes = how->attributes ? how->attributes : FIRN_BASIC_ATTRIBUTES;
+    if (asked & FIRN_FORMAT_VDB)
+        attributes |= volume_attributes(how);
+    if ((asked & FIRN_FORMAT_BGEO) && !how->attributes)
+        attributes |= FIRN_BIT(FIRN_F_E);
+    if (asked & (FIRN_FORMAT_BGEO | FIRN_FORMAT_USDA)) /* the size of particles */
+        attributes |= FIRN_BIT(FIRN_MASS) | FIRN_BIT(FIRN_DENSITY);
+    return attributes | FIRN_BIT(FIRN_POSITION);
+}
+
+firn_status firn_frame_export(const firn_frame *frame, const char *path, unsigned format,
+                              const firn_export *how)
+{
+    const firn_export usual = {0};
+    int k = format_index(format);
+    if (k < 0)
+        return fail(FIRN_USAGE, "cannot write %s: there is no format number %u", path, format);
+    oriented_frame oriented;
+    firn_status status = oriented_create(frame, how ? how : &usual, formats[k].exact, &oriented);
     if (!status)
-        status = frame_check(path, &read);
-    if (status)
-        firn_frame_clear(&read);
-    else
-        *frame = read;
+        status = formats[k].write(&oriented.frame, path, how ? how : &usual);
+    oriented_clear(&oriented);
     return status;
+}
+
+firn_status firn_frame_write(const firn_sim *sim, const char *path, unsigned format)
+{
+    firn_frame frame = {0};
+    firn_status status = firn_frame_capture(sim, firn_export_attributes(format, NULL), &frame);
+    if (!status)
+        status = firn_frame_export(&frame, path, format, NULL);
+    firn_frame_clear(&frame);
+    return status;
+}
+
+firn_status frame_selection(const firn_frame *frame, const firn_export *how, unsigned usual,
+                            const char *path, unsigned *selected)
+{
+    *selected = 0;
+    unsigned asked = how->attributes ? how->attributes : usual;
+    for (firn_attribute a = FIRN_POSITION + 1; a < FIRN_ATTRIBUTES; a++) {
+        if (!(asked >> a & 1))
+            continue;
+        if (frame->values[a])
+            *selected |= FIRN_BIT(a);
+        else if (how->attributes)
+            return fail(
+                FIRN_BAD_SCENE,
+                "cannot write %s: its source holds no %s; checkpoints do, and frames if the "
+                "scene's output.attributes names it",
+                path, firn_attribute_name(a));
+    }
+    return FIRN_OK;
+}
+
+bool frame_is_far(const firn_frame *frame, const firn_export *how)
+{
+    double farthest = 0, scale = how->scale > 0 ? how->scale : 1;
+    for (size_t k = 0; frame->place && k < 3 * frame->count; k++)
+        farthest = fmax(farthest, fabs(frame->place[k]));
+    double fine = 1e-3 * frame->cell_size;
+    if (how->precision > 0)
+        fine = fmin(fine, how->precision * scale);
+    return farthest * 0x1p-23 > fine;
+}
+
+double frame_radius(const firn_frame *frame, const firn_export *how, size_t p)
+{
+    double scale = how->scale > 0 ? how->scale : 1;
+    double volume =
+        frame->mass && frame->density ? (double)frame->mass[p] / (double)frame->density[p] : NAN;
+    if (!(volume > 0 && isfinite(volume)))
+        return frame->cell_size / 4;
+    return scale * (frame->dimensions == 3 ? cbrt(volume * 3 / (4 * M_PI)) : sqrt(volume / M_PI));
+}
+
+coordinate_format frame_coordinate_format(const firn_frame *frame, const firn_export *how)
+{
+    bool far = frame_is_far(frame, how);
+    coordinate_format format = {.full = far || how->precision > 0};
+    double scale = how->scale > 0 ? how->scale : 1;
+    if (how->precision > 0) { /* half a unit of the last place is at most the precision */
+        double places = ceil(-log10(2 * how->precision * scale));
+        snprintf(format.text, sizeof format.text, "%%.%df", (int)fmin(fmax(places, 0), 17));
+    } else {
+        snprintf(format.text, sizeof format.text, far ? "%%.17g" : "%%.9g");
+    }
+    return format;
 }

@@ -1,5 +1,6 @@
 #include "io/h5.h"
 
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -10,8 +11,12 @@ void h5_release(hid_t *id)
     *id = -1;
 }
 
+/* Recursive: one public function calls another. */
+static pthread_mutex_t library = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
+
 h5_printer h5_silence(void)
 {
+    pthread_mutex_lock(&library);
     h5_printer saved = {0};
     H5Eget_auto2(H5E_DEFAULT, &saved.print, &saved.data);
     H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
@@ -21,6 +26,7 @@ h5_printer h5_silence(void)
 void h5_unsilence(h5_printer *saved)
 {
     H5Eset_auto2(H5E_DEFAULT, saved->print, saved->data);
+    pthread_mutex_unlock(&library);
 }
 
 static herr_t keep_deepest(unsigned depth, const H5E_error2_t *error, void *out)

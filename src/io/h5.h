@@ -37,7 +37,9 @@ typedef struct h5_printer {
 } h5_printer;
 h5_printer h5_silence(void);
 void h5_unsilence(h5_printer *saved);
-/* HDF5 prints no errors until the end of the scope; then what the host program had set returns. */
+/* Until the end of the scope HDF5 prints no errors, and is ours alone: it may have been built without
+ * threads in mind, so frames and checkpoints of different threads take turns. Then what the host
+ * program had set returns. */
 #define H5_QUIET                                                                                   \
     __attribute__((cleanup(h5_unsilence), unused)) h5_printer h5_saved_printer = h5_silence()
 

@@ -5,59 +5,35 @@
  * and types, but ParaView's Threshold, selections and extractions work on whole cells and would
  * then take all particles or none; deflated, the regular connectivity costs next to nothing.
  */
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "io/formats.h"
+#include "io/frame.h"
 #include "io/header.h"
 #include "status.h"
 
 enum { VTK_VERTEX = 1 };
 
-/* Points in float32 unless its spacing there would show: coarser than a thousandth of a cell. */
-static firn_status point_type(const firn_sim *sim, double *block, hid_t *type)
+static void write_attribute(h5_writer *w, hid_t group, const firn_frame *frame,
+                            firn_attribute attribute)
 {
-    size_t rows = firn_sim_particle_count(sim), d = (size_t)firn_sim_dimensions(sim);
-    double farthest = 0;
-    for (size_t at = 0, n; (n = block_rows(at, rows)); at += n) {
-        firn_status status = firn_sim_read(sim, FIRN_POSITION, at, n, block);
-        if (status)
-            return status;
-        for (size_t k = 0; k < n * d; k++)
-            farthest = fmax(farthest, fabs(block[k]));
-    }
-    bool coarse = farthest * 0x1p-23 > 1e-3 * firn_sim_cell_size(sim);
-    *type = coarse ? H5T_NATIVE_DOUBLE : H5T_NATIVE_FLOAT;
-    return FIRN_OK;
+    size_t width = (size_t)firn_frame_components(attribute);
+    h5_shape shape = {width == 1 ? 1 : 2, {frame->count, width}};
+    H5_SCOPED data =
+        h5_make_rows(w, group, firn_attribute_name(attribute), H5T_NATIVE_FLOAT, shape, H5_PACKED);
+    h5_write_rows(w, data, H5T_NATIVE_FLOAT, 0, frame->count, frame->values[attribute]);
 }
 
-/* Rows of 2 become rows of 3 in place, from the last to the first. */
-static void widen(double *block, size_t rows)
+static void write_points(h5_writer *w, hid_t group, const firn_frame *frame, const firn_export *how)
 {
-    for (size_t p = rows; p-- > 0;) {
-        double x = block[2 * p], y = block[2 * p + 1];
-        block[3 * p] = x;
-        block[3 * p + 1] = y;
-        block[3 * p + 2] = 0;
-    }
-}
-
-static void write_attribute(h5_writer *w, hid_t group, const char *name, hid_t type,
-                            const firn_sim *sim, firn_attribute attribute, double *block)
-{
-    size_t rows = firn_sim_particle_count(sim);
-    int components = firn_attribute_components(attribute, firn_sim_dimensions(sim));
-    h5_shape shape = h5_rows_of(rows, components == 1 ? 1 : 3, 3);
-    H5_SCOPED data = h5_make_rows(w, group, name, type, shape, H5_PACKED);
-    for (size_t at = 0, n; (n = block_rows(at, rows)) && !w->status; at += n) {
-        w->status = firn_sim_read(sim, attribute, at, n, block);
-        if (w->status)
-            return;
-        if (components == 2)
-            widen(block, n);
-        h5_write_rows(w, data, H5T_NATIVE_DOUBLE, at, n, block);
-    }
+    hid_t type = frame_is_far(frame, how) ? H5T_NATIVE_DOUBLE : H5T_NATIVE_FLOAT;
+    h5_shape shape = {2, {frame->count, 3}};
+    H5_SCOPED data = h5_make_rows(w, group, "Points", type, shape, H5_PACKED);
+    if (type == H5T_NATIVE_DOUBLE)
+        h5_write_rows(w, data, type, 0, frame->count, frame->place);
+    else
+        h5_write_rows(w, data, type, 0, frame->count, frame->position);
 }
 
 /* 0, 1, 2, ... */
@@ -91,19 +67,17 @@ static void write_cells(h5_writer *w, hid_t group, size_t count, double *block)
         h5_write_rows(w, types, H5T_NATIVE_UINT8, at, n, block);
 }
 
-static void write_point_data(h5_writer *w, hid_t vtk, const firn_sim *sim, double *block)
+static void write_point_data(h5_writer *w, hid_t vtk, const firn_frame *frame, unsigned selected)
 {
-    static const firn_attribute shown[] = {FIRN_VELOCITY, FIRN_DENSITY, FIRN_J_P, FIRN_MASS};
-    size_t rows = firn_sim_particle_count(sim);
-    h5_shape scalar = {1, {rows}};
+    h5_shape scalar = {1, {frame->count}};
     H5_SCOPED group = h5_make_group(w, vtk, "PointData");
     H5_SCOPED id = h5_make_rows(w, group, "id", H5T_NATIVE_UINT64, scalar, H5_PACKED);
-    h5_write_rows(w, id, H5T_NATIVE_UINT64, 0, rows, firn_sim_ids(sim));
+    h5_write_rows(w, id, H5T_NATIVE_UINT64, 0, frame->count, frame->id);
     H5_SCOPED object = h5_make_rows(w, group, "object", H5T_NATIVE_UINT32, scalar, H5_PACKED);
-    h5_write_rows(w, object, H5T_NATIVE_UINT32, 0, rows, firn_sim_objects(sim));
-    for (size_t k = 0; k < sizeof shown / sizeof *shown; k++)
-        write_attribute(w, group, firn_attribute_name(shown[k]), H5T_NATIVE_FLOAT, sim, shown[k],
-                        block);
+    h5_write_rows(w, object, H5T_NATIVE_UINT32, 0, frame->count, frame->object);
+    for (firn_attribute a = FIRN_POSITION + 1; a < FIRN_ATTRIBUTES; a++)
+        if (selected >> a & 1)
+            write_attribute(w, group, frame, a);
 }
 
 /* ParaView shows the time of a file from this array. */
@@ -115,41 +89,40 @@ static void write_field_data(h5_writer *w, hid_t vtk, double time)
     h5_write_rows(w, data, H5T_NATIVE_DOUBLE, 0, 1, &time);
 }
 
-static void write_vtk(h5_writer *w, const firn_sim *sim, hid_t points, double *block)
+static void write_vtk(h5_writer *w, const firn_frame *frame, const firn_export *how,
+                      unsigned selected, double *block)
 {
     static const int64_t version[2] = {1, 0};
     H5_SCOPED group = h5_make_group(w, w->file, "VTKHDF");
     h5_put(w, group, "Version", H5T_NATIVE_INT64, 2, version);
     h5_put_text(w, group, "Type", "UnstructuredGrid");
-    write_cells(w, group, firn_sim_particle_count(sim), block);
-    write_attribute(w, group, "Points", points, sim, FIRN_POSITION, block);
-    write_point_data(w, group, sim, block);
-    write_field_data(w, group, firn_sim_time(sim));
+    write_cells(w, group, frame->count, block);
+    write_points(w, group, frame, how);
+    write_point_data(w, group, frame, selected);
+    write_field_data(w, group, frame->time);
 }
 
-firn_status vtkhdf_write(const firn_sim *sim, const char *path)
+firn_status vtkhdf_write(const firn_frame *frame, const char *path, const firn_export *how)
 {
     H5_QUIET;
-    double *block = block_create();
+    unsigned selected;
+    firn_status status = frame_selection(frame, how, FIRN_BASIC_ATTRIBUTES, path, &selected);
+    double *block = status ? NULL : block_create();
     if (!block)
-        return FIRN_NO_MEMORY;
-    hid_t points;
-    firn_status status = point_type(sim, block, &points);
-    if (!status) {
-        firn_checkpoint_info info = {
-            .time = firn_sim_time(sim),
-            .step = firn_sim_steps(sim),
-            .frame = firn_sim_frame(sim),
-            .cell_size = firn_sim_cell_size(sim),
-            .dimensions = firn_sim_dimensions(sim),
-        };
-        strncpy(info.version, firn_version(), sizeof info.version - 1);
-        h5_writer w;
-        h5_writer_open(&w, path);
-        header_put(&w, &info);
-        write_vtk(&w, sim, points, block);
-        status = h5_writer_close(&w);
-    }
+        return status ? status : FIRN_NO_MEMORY;
+    firn_checkpoint_info info = {
+        .time = frame->time,
+        .step = frame->step,
+        .frame = frame->frame,
+        .cell_size = frame->cell_size,
+        .dimensions = frame->dimensions,
+    };
+    strncpy(info.version, firn_version(), sizeof info.version - 1);
+    h5_writer w;
+    h5_writer_open(&w, path);
+    header_put(&w, &info);
+    h5_put_text(&w, w.file, "kernel", frame->kernel == FIRN_CUBIC ? "cubic" : "quadratic");
+    write_vtk(&w, frame, how, selected, block);
     free(block);
-    return status;
+    return h5_writer_close(&w);
 }

@@ -78,11 +78,43 @@ const option_table simulation_table = {
 #define AT(member) .offset = offsetof(firn_settings, member)
 static const option output_rows[] = {
     {"formats", OPTION_CHOICES, AT(formats), .fallback = "[vtkhdf]",
-     .choices = WORDS("vtkhdf", "ply"),
-     .help = "Files to write for a frame. `vtkhdf` (.hdf) is for ParaView and "
-             "`firn render`; `ply` (binary) is read by most programs."},
+     .choices = WORDS("vtkhdf", "ply", "vdb", "bgeo", "obj", "usda", "npz"),
+     .help = "Files to write for a frame. `vtkhdf` (.hdf) is for ParaView, `firn render` and "
+             "`firn convert`; `vdb` is a volume on the simulation's grid, for Houdini and Blender; "
+             "`ply`, `bgeo` (Houdini), `obj` and `npz` (numpy) are particles; `usda` is an index "
+             "of the volumes that carries few particles. See formats.md."},
     {"every", OPTION_INTEGER, AT(every), .fallback = "1", .low = 1, .high = 1000000,
      .help = "Write every n-th frame."},
+    {"attributes", OPTION_CHOICES, AT(output.attributes),
+     .fallback = "[velocity, density, J_P, mass]",
+     .choices = WORDS("position", "velocity", "mass", "volume", "F_E", "J_P", "B", "mu0", "lambda0",
+                      "hardening", "theta_c", "theta_s", "density", "stress"),
+     .help = "What particles carry besides `position`, `id` and `object`. `vtkhdf` holds velocity, "
+             "density, J_P and mass in any case: firn reads them back."},
+    {"grids", OPTION_CHOICES, AT(output.grids), .fallback = "[density, velocity]",
+     .choices = WORDS("density", "velocity", "J_P", "stress", "surface"),
+     .help =
+         "Grids of `vdb` files: density (kg/m^3); the mean velocity (m/s), J_P and stress (Pa), "
+         "by mass; the snow's surface as a level set."},
+    {"grid_type", OPTION_CHOICE, AT(output.grid_type), .fallback = "float",
+     .choices = WORDS("float", "half"),
+     .help = "Numbers of `vdb` files; `half` keeps three digits in half the space."},
+    {"compression", OPTION_CHOICE, AT(output.compression), .fallback = "blosc",
+     .choices = WORDS("blosc", "zip", "none"),
+     .help = "Of `vdb` files. `blosc` is fast, `zip` a little smaller."},
+    {"up", OPTION_CHOICE, AT(output.up), .fallback = "y", .choices = WORDS("y", "z"),
+     .help = "The axis that points up in other formats than `vtkhdf`; `z` turns y to z, and z to "
+             "-y."},
+    {"scale", OPTION_REAL, AT(output.scale), .fallback = "1", .low = 0, .open_low = true,
+     .high = 1e6,
+     .help = "Units in a metre in other formats than `vtkhdf`: 100 writes positions and velocities "
+             "in centimetres. Masses, densities and stresses stay in SI units."},
+    {"precision", OPTION_REAL, AT(output.precision), .fallback = "0", .low = 0, .high = 1000,
+     .unit = "m",
+     .help = "How far positions of particles may be off, to make files smaller; 0 keeps what there "
+             "is."},
+    {"usda_points", OPTION_INTEGER, AT(output.usda_points), .fallback = "20000", .low = 1,
+     .high = 1000000000, .help = "The most particles that a `usda` file carries."},
 };
 const option_table output_table = {
     .title = "output", ROWS(output_rows), .help = "What is written. Without effect on the snow."};

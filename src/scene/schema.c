@@ -120,6 +120,19 @@ static bool is_plain_word(const option *o)
            o->type == OPTION_MATERIAL;
 }
 
+/* [a, b] to ["a", "b"] */
+static void write_default_words(FILE *out, const char *list)
+{
+    for (; *list; list++) {
+        bool in_word = !strchr("[], ", *list);
+        if (in_word && strchr("[ ", list[-1]))
+            fputc('"', out);
+        fputc(*list, out);
+        if (in_word && strchr("],", list[1]))
+            fputc('"', out);
+    }
+}
+
 static void write_option(FILE *out, const option *o, int depth)
 {
     indent(out, depth);
@@ -130,8 +143,8 @@ static void write_option(FILE *out, const option *o, int depth)
         fprintf(out, ", \"default\": ");
         if (is_plain_word(o))
             write_text(out, o->fallback);
-        else if (o->type == OPTION_CHOICES) /* [a] to ["a"]: the defaults are single words */
-            fprintf(out, "[\"%.*s\"]", (int)strlen(o->fallback) - 2, o->fallback + 1);
+        else if (o->type == OPTION_CHOICES)
+            write_default_words(out, o->fallback);
         else
             fputs(o->fallback, out);
     }

@@ -6,7 +6,7 @@
 
 static const char *const names[FIRN_ATTRIBUTES] = {
     "position", "velocity", "mass",      "volume",  "F_E",     "J_P",     "B",
-    "mu0",      "lambda0",  "hardening", "theta_c", "theta_s", "density",
+    "mu0",      "lambda0",  "hardening", "theta_c", "theta_s", "density", "stress",
 };
 
 const char *firn_attribute_name(firn_attribute attribute)
@@ -23,6 +23,8 @@ int firn_attribute_components(firn_attribute attribute, int dimensions)
     case FIRN_F_E:
     case FIRN_B:
         return dimensions * dimensions;
+    case FIRN_STRESS:
+        return 6;
     default:
         return 1;
     }
@@ -120,7 +122,7 @@ firn_checkpoint_info fake_sim_info(const firn_sim *sim, const char *transfer)
         .frame = firn_sim_frame(sim),
         .cell_size = firn_sim_cell_size(sim),
         .dimensions = sim->dimensions,
-        .kernel = "cubic",
+        .kernel = "quadratic",
         .backend = "ref",
         .fingerprint = 0xfedcba9876543210u,
         .particles = sim->count,
@@ -144,6 +146,12 @@ double firn_sim_cell_size(const firn_sim *sim)
 {
     (void)sim;
     return 0.01;
+}
+
+firn_kernel firn_sim_kernel(const firn_sim *sim)
+{
+    (void)sim;
+    return FIRN_QUADRATIC;
 }
 
 double firn_sim_time(const firn_sim *sim)

@@ -56,7 +56,7 @@ def check_checkpoint(path, count, d, precision, transfer):
         about = dict(file.attrs)
     assert about["time"] == 1 / 3 and about["step"] == 5000000000 and about["frame"] == 8
     assert about["cell_size"] == 0.01 and about["dimensions"] == d
-    assert about["kernel"] == b"cubic" and about["transfer"] == transfer.encode()
+    assert about["kernel"] == b"quadratic" and about["transfer"] == transfer.encode()
     assert about["firn_version"] == b"0.1.0"
     return state
 
@@ -120,7 +120,9 @@ def check_ply(path, state):
     assert len(rows) == len(state["id"])
     for names, array in [("x y z", "position"), ("vx vy vz", "velocity")]:
         columns = np.stack([rows[name] for name in names.split()], axis=1)
-        assert (columns == as_float(state[array])).all(), array
+        if columns.dtype == np.float64:  # float32 is too coarse there
+            assert (columns[:, :state[array].shape[1]] == state[array]).all(), array
+        assert (columns.astype(np.float32) == as_float(state[array])).all(), array
     for name in ["mass", "J_P", "id", "object"]:
         assert (rows[name] == state[name].astype(rows[name].dtype)).all(), name
     assert np.allclose(rows["density"], density(state), rtol=1e-6)

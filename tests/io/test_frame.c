@@ -30,13 +30,16 @@ static void assert_floats(const float *read, const firn_sim *sim, firn_attribute
 static void assert_frame(const char *path, const firn_sim *sim)
 {
     firn_frame f;
-    assert_int_equal(path ? firn_frame_read(path, &f) : firn_frame_take(sim, &f), FIRN_OK);
+    assert_int_equal(path ? firn_frame_read(path, &f)
+                          : firn_frame_capture(sim, FIRN_BASIC_ATTRIBUTES, &f),
+                     FIRN_OK);
     assert_int_equal(f.dimensions, sim->dimensions);
     assert_int_equal(f.count, sim->count);
     assert_true(f.time == firn_sim_time(sim));
     assert_true(f.cell_size == firn_sim_cell_size(sim));
     assert_int_equal(f.frame, firn_sim_frame(sim));
     assert_int_equal(f.step, firn_sim_steps(sim));
+    assert_int_equal(f.kernel, firn_sim_kernel(sim));
     assert_memory_equal(f.id, sim->ids, sim->count * sizeof *f.id);
     assert_memory_equal(f.object, sim->objects, sim->count * sizeof *f.object);
     assert_floats(f.position, sim, FIRN_POSITION);
@@ -182,7 +185,7 @@ static void test_describe(void **state)
     static const char *const checkpoint_words[] = {
         "checkpoint, written by Firn 0.1.0",
         "0.333333333 s (frame 8, step 5000000000)",
-        "3D, cell size 0.01 m, cubic kernel, flip transfer",
+        "3D, cell size 0.01 m, quadratic kernel, flip transfer",
         "ref, float32",
         "particles    4",
         "float64, x 0 to 3, y 10 to 13, z 20 to 23 m",

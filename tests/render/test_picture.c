@@ -47,7 +47,7 @@ static firn_frame make_frame(const firn_scene *scene)
     firn_sim *sim;
     firn_frame frame;
     assert_int_equal(firn_sim_create(scene, NULL, &sim), FIRN_OK);
-    assert_int_equal(firn_frame_take(sim, &frame), FIRN_OK);
+    assert_int_equal(firn_frame_capture(sim, FIRN_BASIC_ATTRIBUTES, &frame), FIRN_OK);
     firn_sim_destroy(&sim);
     return frame;
 }

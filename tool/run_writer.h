@@ -1,0 +1,31 @@
+/*
+ * Writes the frames of a run behind the simulation's back: a thread of its own takes copies of the
+ * particles from a queue that holds at most two, so the simulation goes on while the disk works, and
+ * waits when the disk is slower than it is. Memory never grows beyond the two copies.
+ *
+ * Frames are written in order, each followed by the indexes that name it. After a failure nothing more
+ * is written; the next call tells it and returns the exit code.
+ *
+ * Does NOT do: decide which frames to write.
+ */
+#ifndef FIRN_TOOL_RUN_WRITER_H
+#define FIRN_TOOL_RUN_WRITER_H
+
+#include "firn/io.h"
+#include "firn/scene.h"
+
+typedef struct run_writer run_writer;
+
+/* `folder` and `settings` are borrowed for its life. */
+int run_writer_create(const char *folder, const firn_settings *settings, run_writer **writer);
+
+/* Copy the particles as they are now, to be written in these formats; waits for room. */
+int run_writer_put(run_writer *w, const firn_sim *sim, unsigned formats);
+
+/* Until everything handed over is on the disk. */
+int run_writer_wait(run_writer *w);
+
+/* Ends the thread; what is still in the queue is dropped. */
+void run_writer_destroy(run_writer **w);
+
+#endif
