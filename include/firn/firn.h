@@ -101,6 +101,11 @@ firn_status firn_sim_create_from_checkpoint(const firn_scene *scene,
                                             const firn_sim_options *options, const char *path,
                                             firn_sim **sim);
 
+/* Change the particles between two steps: arrays that are given replace the values of all particles,
+ * NULL ones leave them. `count` must be the simulation's and `id` NULL. Before the first step `volume`
+ * lasts only if the scene's rest_volume is `sampled`. */
+firn_status firn_sim_set_particles(firn_sim *sim, const firn_particles *changes);
+
 /* Write the whole state to `path` (through a temporary file and a rename). */
 firn_status firn_sim_save(firn_sim *sim, const char *path);
 
