@@ -4,12 +4,18 @@
 
 #include "backend.h"
 #include "cpu/kernels.h"
+#include "interface.h"
 #include "io/vdb.h"
 #include "status.h"
 
 const char *firn_version(void)
 {
     return FIRN_VERSION;
+}
+
+const char *firn_interface(void)
+{
+    return FIRN_INTERFACE;
 }
 
 const char *firn_features(void)

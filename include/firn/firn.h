@@ -56,6 +56,10 @@ void firn_set_log(firn_log_fn *callback, void *user);
 const char *firn_version(void);  /* "0.1.0" */
 const char *firn_features(void); /* "backends: ref cpu; isa: avx512; ..." */
 
+/* A checksum of the public headers that the library was built from, by which a binding that reads them
+ * knows that they belong together: SHA-256, in hexadecimal, over the SHA-256 of each in order of name. */
+const char *firn_interface(void);
+
 /* ---- Simulations -------------------------------------------------------------------------------- */
 
 typedef struct firn_scene firn_scene; /* scene.h */
