@@ -3,7 +3,7 @@
 So a value, a member or an argument is written down once, in include/firn. A declaration is looked up
 by name and understood when it is first used.
 
-Does NOT do: macros, unions, bit fields.
+Does NOT do: macros, bit fields.
 """
 
 import ctypes
@@ -26,12 +26,16 @@ _BASIC = {
 _QUALIFIERS = re.compile(r"\b(const|restrict|volatile|struct|enum)\b")
 
 
-def _statements(text):
-    """What stands between the semicolons outside of braces, without comments and directives."""
+def _plain(text):
+    """Without comments and directives."""
     text = re.sub(r"/\*.*?\*/|//[^\n]*", " ", text, flags=re.S)
     text = re.sub(r"^\s*#\s*ifdef __cplusplus.*?#\s*endif", " ", text, flags=re.S | re.M)
     text = re.sub(r"^\s*#(?:[^\n]*\\\n)*[^\n]*", " ", text, flags=re.M)
-    text = re.sub(r"__attribute__\s*\(\(.*?\)\)", " ", text)
+    return re.sub(r"__attribute__\s*\(\(.*?\)\)", " ", text)
+
+
+def _statements(text):
+    """What stands between the semicolons outside of braces."""
     statement, depth = [], 0
     for piece in re.split(r"([{};])", text):
         depth += (piece == "{") - (piece == "}")
@@ -53,7 +57,7 @@ class Headers:
         for name in sorted(os.listdir(folder)):
             if name.endswith(".h"):
                 with open(os.path.join(folder, name), encoding="utf-8") as file:
-                    for statement in _statements(file.read()):
+                    for statement in _statements(_plain(file.read())):
                         self._file(statement)
 
     def _file(self, text):
@@ -97,24 +101,44 @@ class Headers:
         shared = shared[: shared.rfind("_") + 1]
         return next((n[len(shared):].lower() for n, v in names.items() if v == value), str(value))
 
+    @staticmethod
+    def members(structure):
+        """(name, type) of every member, those of nameless structs and unions included."""
+        for name, kind in structure._fields_:
+            if name in getattr(structure, "_anonymous_", ()):
+                yield from Headers.members(kind)
+            else:
+                yield name, kind
+
     # ---- Types --------------------------------------------------------------------------------------
 
     def structure(self, name):
         """The ctypes.Structure of a struct; its `enums` tell which members are of which enum."""
         if name not in self._made:
-            made = self._made[name] = type(name, (ctypes.Structure,), {"enums": {}})
-            fields = []
-            for member in filter(None, map(str.strip, (self._structures[name] or "").split(";"))):
-                first, *others = member.split(",")
-                base = re.match(r"[^*]*(?=\*)|.*(?= \w+)", first)[0]
-                for declarator in (first, *(f"{base} {other}" for other in others)):
-                    kind, called = self._declared(declarator)
-                    fields.append((called, kind))
-                    plain = _QUALIFIERS.sub(" ", base).strip()
-                    if plain in self._enums:
-                        made.enums[called] = plain
-            made._fields_ = fields
+            self._made[name] = type(name, (ctypes.Structure,), {"enums": {}})
+            self._give_members(self._made[name], self._structures[name] or "")
         return self._made[name]
+
+    def _give_members(self, made, body):
+        fields, nameless = [], []
+        for member in _statements(body):
+            if match := re.fullmatch(r"(union|struct) ?\{(.*)\} ?(\w*)", member):
+                base = ctypes.Union if match[1] == "union" else ctypes.Structure
+                inner = type(match[1], (base,), {"enums": made.enums})
+                self._give_members(inner, match[2])
+                fields.append((match[3] or f"_{len(fields)}", inner))
+                nameless += [] if match[3] else [fields[-1][0]]
+                continue
+            first, *others = member.split(",")
+            base = re.match(r"[^*]*(?=\*)|.*(?= \w+)", first)[0]
+            for declarator in (first, *(f"{base} {other}" for other in others)):
+                kind, called = self._declared(declarator)
+                fields.append((called, kind))
+                plain = _QUALIFIERS.sub(" ", base).strip()
+                if plain in self._enums:
+                    made.enums[called] = plain
+        made._anonymous_ = nameless
+        made._fields_ = fields
 
     def function(self, name):
         """(result type, argument types, the result as written) of a function."""

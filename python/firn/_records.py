@@ -17,13 +17,14 @@ def attribute_shape(name, count, dimensions):
     """(count,), (count, d) or (count, d, d). Names that are no attribute (`id`) have one value a row."""
     index = attributes.index(name) if name in attributes else None
     components = 1 if index is None else lib.firn_attribute_components(index, dimensions)
-    return {1: (count,), dimensions: (count, dimensions)}.get(components, (count, dimensions, dimensions))
+    known = {1: (count,), dimensions: (count, dimensions), dimensions**2: (count, dimensions, dimensions)}
+    return known.get(components, (count, components))
 
 
 @functools.cache
 def _kind(structure):
     name = structure.__name__.removeprefix("firn_")
-    return collections.namedtuple(name, [field for field, _ in structure._fields_])
+    return collections.namedtuple(name, [field for field, _ in headers.members(structure)])
 
 
 def _value(structure, field, value):
@@ -31,13 +32,15 @@ def _value(structure, field, value):
         return headers.enum_word(structure.enums[field], value)
     if isinstance(value, bytes):
         return value.decode(errors="replace")
+    if isinstance(value, ctypes.Structure):
+        return record(value)
     return tuple(value) if isinstance(value, ctypes.Array) else value
 
 
 def record(raw, **replaced):
     """A copy of a structure as a named tuple, with some members said otherwise."""
     structure = type(raw)
-    values = {field: _value(structure, field, getattr(raw, field)) for field, _ in structure._fields_}
+    values = {field: _value(structure, field, getattr(raw, field)) for field, _ in headers.members(structure)}
     return _kind(structure)(**values | replaced)
 
 

@@ -34,7 +34,7 @@ class Frame:
         self._owner = _Owner(self._raw)
         self.path = os.fsdecode(path)
         self.arrays = {}
-        for name, kind in self._raw._fields_:
+        for name, kind in headers.members(type(self._raw)):
             value = getattr(self._raw, name)
             if hasattr(kind, "contents"):
                 value = view(value, attribute_shape(name, self._raw.count, 3), self._owner)

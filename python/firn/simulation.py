@@ -174,7 +174,7 @@ def _pointer(array, kind):
 def _particles(arrays, count, dimensions):
     """A firn_particles, and the arrays it borrows: the caller's own where they have the right type."""
     raw, keep = headers.structure("firn_particles")(), []
-    kinds = {name: kind._type_ for name, kind in raw._fields_ if name != "count"}
+    kinds = {name: kind._type_ for name, kind in headers.members(type(raw)) if name != "count"}
     if unknown := set(arrays) - set(kinds):
         raise TypeError(f"particles have no '{unknown.pop()}', only: {', '.join(kinds)}")
     raw.count = count

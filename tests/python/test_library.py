@@ -36,8 +36,8 @@ class AgainstTheCompiler(Case):
             made = headers.structure(name)
             wanted += [f"sizeof({name})"]
             found += [ctypes.sizeof(made)]
-            wanted += [f"offsetof({name}, {field})" for field, _ in made._fields_]
-            found += [getattr(made, field).offset for field, _ in made._fields_]
+            wanted += [f"offsetof({name}, {field})" for field, _ in headers.members(made)]
+            found += [getattr(made, field).offset for field, _ in headers.members(made)]
         self.assertGreater(len(found), 50)
         self.assertEqual(dict(zip(wanted, found)), dict(zip(wanted, self.compile_and_run(wanted))))
 
@@ -78,6 +78,11 @@ class Reading(Case):
                 question again;
                 struct whole *next;
                 unsigned int bits, more;
+                union {
+                    struct { float *a, *b; kind other; };
+                    float *both[FIRN_A_TWO];
+                };
+                struct { int u; } named;
             } whole;
             whole *make(const char *const *names, size_t count, const double at[3], unsigned flags, FILE *out);
             void nothing(void) __attribute__((cold));
@@ -88,14 +93,16 @@ class Reading(Case):
         self.assertEqual(headers.enum_word("kind", 17), "second")
         made = headers.structure("whole")
         self.assertEqual(
-            [name for name, _ in made._fields_],
-            ["x", "y", "name", "m", "sort", "ask", "again", "next", "bits", "more"],
+            [name for name, _ in headers.members(made)],
+            ["x", "y", "name", "m", "sort", "ask", "again", "next", "bits", "more", "a", "b", "other", "both", "named"],
         )
-        kinds = dict(made._fields_)
+        kinds = dict(headers.members(made))
         self.assertEqual(kinds["y"], ctypes.POINTER(ctypes.c_double))
         self.assertEqual(kinds["m"], ctypes.c_float * 3 * 2)
         self.assertEqual(kinds["next"], ctypes.POINTER(made))
-        self.assertEqual(made.enums, {"sort": "kind"})
+        self.assertEqual(made.b.offset, made.a.offset + ctypes.sizeof(ctypes.c_void_p))
+        self.assertEqual(made.both.offset, made.a.offset)
+        self.assertEqual(made.enums, {"sort": "kind", "other": "kind"})
         result, arguments, _ = headers.function("make")
         self.assertEqual(result, ctypes.POINTER(made))
         self.assertEqual(

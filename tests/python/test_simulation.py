@@ -165,7 +165,7 @@ class Knowing(Case):
         sim.step(3)
         progress = sim.progress()
         self.assertEqual(progress.steps, 3)
-        self.assertEqual(list(progress.stage_ms), ["sort", "p2g", "grid", "solve", "g2p"])
+        self.assertLessEqual({"sort", "p2g", "grid", "solve", "g2p"}, set(progress.stage_ms))
         self.assertGreater(progress.stage_ms["p2g"], 0)
         self.assertTrue(0 < progress.dt_min <= progress.dt_max)
         sim.reset_progress()
