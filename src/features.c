@@ -4,6 +4,7 @@
 
 #include "backend.h"
 #include "cpu/kernels.h"
+#include "interface.h"
 #include "io/exr.h"
 #include "io/vdb.h"
 #include "render/surface_set.h"
@@ -12,6 +13,11 @@
 const char *firn_version(void)
 {
     return FIRN_VERSION;
+}
+
+const char *firn_interface(void)
+{
+    return FIRN_INTERFACE;
 }
 
 const char *firn_features(void)

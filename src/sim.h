@@ -13,6 +13,7 @@ struct firn_sim {
     collider_set colliders;
     const backend_ops *ops;
     backend *state;
+    int threads; /* as asked for: 0 = all */
     size_t count;
     uint64_t *ids;
     uint32_t *objects;

@@ -21,6 +21,16 @@ void firn_sim_destroy(firn_sim **sim)
     *sim = NULL;
 }
 
+static firn_status make_backend(const firn_sim *sim, backend **state)
+{
+    backend_problem problem = {
+        .settings = &sim->scene->settings, .colliders = &sim->colliders, .threads = sim->threads};
+    firn_status status = sim->ops->create(&problem, state);
+    if (status == FIRN_OK)
+        status = sim->ops->resize(*state, sim->count);
+    return status;
+}
+
 firn_status sim_make(const firn_scene *scene, const firn_sim_options *options, size_t count,
                      firn_sim **out)
 {
@@ -36,6 +46,7 @@ firn_status sim_make(const firn_scene *scene, const firn_sim_options *options, s
         return fail(FIRN_NO_MEMORY, "out of memory for a simulation");
     sim->ops = ops;
     sim->count = count;
+    sim->threads = options ? options->threads : 0;
     sim->scene = scene_copy(scene);
     sim->ids = malloc((count + 1) * sizeof *sim->ids);
     sim->objects = calloc(count + 1, sizeof *sim->objects);
@@ -50,13 +61,8 @@ firn_status sim_make(const firn_scene *scene, const firn_sim_options *options, s
             sim->colliders.items[c] = sim->scene->colliders[c].body;
         for (size_t r = 0; r < count; r++)
             sim->ids[r] = r;
-        backend_problem problem = {.settings = &sim->scene->settings,
-                                   .colliders = &sim->colliders,
-                                   .threads = options ? options->threads : 0};
-        status = ops->create(&problem, &sim->state);
+        status = make_backend(sim, &sim->state);
     }
-    if (status == FIRN_OK)
-        status = ops->resize(sim->state, count);
     if (status != FIRN_OK) {
         firn_sim_destroy(&sim);
         return status;
@@ -218,8 +224,6 @@ firn_status sim_check_values(firn_attribute attribute, const double *values, siz
 
 static firn_status check_arrays(const firn_particles *p, int dimensions)
 {
-    if (!p->position || !p->mass || !p->volume)
-        return fail(FIRN_USAGE, "particles need the arrays position, mass and volume");
     for (size_t r = 1; p->id && r < p->count; r++)
         if (p->id[r] <= p->id[r - 1])
             return fail(FIRN_BAD_SCENE, "particle row %zu: ids must increase strictly", r);
@@ -234,6 +238,8 @@ firn_status firn_sim_create_from_particles(const firn_scene *scene, const firn_s
                                            const firn_particles *particles, firn_sim **sim)
 {
     *sim = NULL;
+    if (!particles->position || !particles->mass || !particles->volume)
+        return fail(FIRN_USAGE, "particles need the arrays position, mass and volume");
     firn_status status = check_arrays(particles, scene->settings.dimensions);
     if (status == FIRN_OK)
         status = sim_make(scene, options, particles->count, sim);
@@ -255,5 +261,55 @@ firn_status firn_sim_create_from_particles(const firn_scene *scene, const firn_s
             status = (*sim)->ops->set((*sim)->state, a, 0, count, array_of(particles, a));
     if (status != FIRN_OK)
         firn_sim_destroy(sim);
+    return status;
+}
+
+/* ---- Changes ------------------------------------------------------------------------------------ */
+
+/* From one backend to another of the same kind, which holds exactly what the first gave. */
+static firn_status copy_attribute(const firn_sim *sim, firn_attribute attribute, backend *to)
+{
+    double *buffer = malloc(sizeof(double[9]) * CHUNK);
+    if (!buffer)
+        return fail(FIRN_NO_MEMORY, "out of memory for particle values");
+    firn_status status = FIRN_OK;
+    for (size_t done = 0; done < sim->count && status == FIRN_OK; done += CHUNK) {
+        size_t rows = sim->count - done < CHUNK ? sim->count - done : CHUNK;
+        status = sim->ops->get(sim->state, attribute, done, rows, buffer);
+        if (status == FIRN_OK)
+            status = sim->ops->set(to, attribute, done, rows, buffer);
+    }
+    free(buffer);
+    return status;
+}
+
+/* Into a fresh backend, so that those that sort their particles need no second way in. */
+firn_status firn_sim_set_particles(firn_sim *sim, const firn_particles *changes)
+{
+    if (sim->blown_up)
+        return fail(FIRN_BLOWUP, "the simulation blew up at step %llu and cannot be changed",
+                    (unsigned long long)sim->step);
+    if (changes->count != sim->count || changes->id)
+        return fail(FIRN_USAGE,
+                    "changes for %zu particles%s: the simulation has %zu, whose ids stay",
+                    changes->count, changes->id ? " with ids" : "", sim->count);
+    firn_status status = check_arrays(changes, sim->scene->settings.dimensions);
+    if (status != FIRN_OK)
+        return status;
+
+    backend *fresh = NULL;
+    status = make_backend(sim, &fresh);
+    for (firn_attribute a = 0; a < FIRN_STATE_ATTRIBUTES && status == FIRN_OK; a++) {
+        const double *values = array_of(changes, a);
+        status =
+            values ? sim->ops->set(fresh, a, 0, sim->count, values) : copy_attribute(sim, a, fresh);
+    }
+    backend *leaving = status == FIRN_OK ? sim->state : fresh;
+    if (status == FIRN_OK)
+        sim->state = fresh;
+    if (status == FIRN_OK && changes->object)
+        memcpy(sim->objects, changes->object, sim->count * sizeof *changes->object);
+    if (leaving)
+        sim->ops->destroy(&leaving);
     return status;
 }

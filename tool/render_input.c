@@ -263,7 +263,7 @@ static firn_status sample_scene(const firn_scene *scene, firn_frame *frame)
     firn_sim *sim;
     firn_status status = firn_sim_create(scene, NULL, &sim);
     if (status == FIRN_OK)
-        status = firn_frame_capture(sim, FIRN_BASIC_ATTRIBUTES, frame);
+        status = firn_frame_capture(sim, FIRN_BASIC_ATTRIBUTES, memset(frame, 0, sizeof *frame));
     firn_sim_destroy(&sim);
     return status;
 }

@@ -28,7 +28,7 @@ int run_render_start(run_render *r, firn_scene *scene, render_style style, int t
 int run_render_frame(run_render *r, const firn_sim *sim, const char *folder)
 {
     char *path = new_text("%s/picture_%04d.png", folder, firn_sim_frame(sim));
-    firn_frame frame;
+    firn_frame frame = {0};
     int code = 0;
     firn_status status = firn_frame_capture(sim, FIRN_BASIC_ATTRIBUTES, &frame);
     if (status != FIRN_OK)

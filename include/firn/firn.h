@@ -56,6 +56,10 @@ void firn_set_log(firn_log_fn *callback, void *user);
 const char *firn_version(void);  /* "0.1.0" */
 const char *firn_features(void); /* "backends: ref cpu; isa: avx512; ..." */
 
+/* A checksum of the public headers that the library was built from, by which a binding that reads them
+ * knows that they belong together: SHA-256, in hexadecimal, over the SHA-256 of each in order of name. */
+const char *firn_interface(void);
+
 /* ---- Simulations -------------------------------------------------------------------------------- */
 
 typedef enum firn_kernel { FIRN_CUBIC, FIRN_QUADRATIC } firn_kernel;
@@ -101,6 +105,11 @@ firn_status firn_sim_create_from_particles(const firn_scene *scene, const firn_s
 firn_status firn_sim_create_from_checkpoint(const firn_scene *scene,
                                             const firn_sim_options *options, const char *path,
                                             firn_sim **sim);
+
+/* Change the particles between two steps: arrays that are given replace the values of all particles,
+ * NULL ones leave them. `count` must be the simulation's and `id` NULL. Before the first step `volume`
+ * lasts only if the scene's rest_volume is `sampled`. */
+firn_status firn_sim_set_particles(firn_sim *sim, const firn_particles *changes);
 
 /* Write the whole state to `path` (through a temporary file and a rename). */
 firn_status firn_sim_save(firn_sim *sim, const char *path);

@@ -45,17 +45,19 @@ class SameBits(Case):
                 self.assert_same_state(self.path(whole, "checkpoint.h5"), self.path(parts, "checkpoint.h5"))
 
     def test_every_backend(self):
-        scene = self.write("space.yaml", SPACE)
+        space = self.write("space.yaml", SPACE)
         features = self.firn("--version")[0]
         backends = [name for name in ("ref", "cpu") if re.search(rf"backends:[^;\n]*\b{name}\b", features)]
         self.assertIn("ref", backends)
         for name in backends:
-            whole, parts = f"whole_{name}", f"parts_{name}"
-            self.firn("run", scene, "-o", whole, "--backend", name)
-            for step in (1, 10, 23):
-                self.firn("run", scene, "-o", parts, "--backend", name, "--steps", step)
-            self.firn("run", scene, "-o", parts, "--backend", name)
-            self.assert_same_run(self.path(whole), self.path(parts), 2)
+            for scene in (space, self.scene):
+                dimensions = "3d" if scene == space else "2d"
+                whole, parts = f"whole_{name}_{dimensions}", f"parts_{name}_{dimensions}"
+                self.firn("run", scene, "-o", whole, "--backend", name, "--frames", 2)
+                for step in (1, 10, 23):
+                    self.firn("run", scene, "-o", parts, "--backend", name, "--steps", step)
+                self.firn("run", scene, "-o", parts, "--backend", name, "--frames", 2)
+                self.assert_same_run(self.path(whole), self.path(parts), 2)
 
     def test_checkpoints_in_the_middle_of_frames_leave_no_trace(self):
         self.firn("run", self.scene, "-o", "whole")

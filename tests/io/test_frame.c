@@ -29,7 +29,7 @@ static void assert_floats(const float *read, const firn_sim *sim, firn_attribute
 /* Without a path: as taken from the simulation itself. */
 static void assert_frame(const char *path, const firn_sim *sim)
 {
-    firn_frame f;
+    firn_frame f = {0};
     assert_int_equal(path ? firn_frame_read(path, &f)
                           : firn_frame_capture(sim, FIRN_BASIC_ATTRIBUTES, &f),
                      FIRN_OK);
@@ -143,7 +143,7 @@ static void test_refused(void **state)
     size_t size;
     free(scratch_get(path, &size));
     for (size_t length = 0; length < size; length += 97) {
-        firn_frame f;
+        firn_frame f = {0};
         assert_int_equal(truncate(path, (off_t)(size - 1 - length)), 0);
         assert_int_equal(firn_frame_read(path, &f), FIRN_BAD_SCENE);
     }

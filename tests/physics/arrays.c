@@ -190,6 +190,76 @@ static void test_reading(void **state)
     cloud_free(&c);
 }
 
+/* A block that meets the ground, some steps on. */
+static firn_sim *block_under_way(int d)
+{
+    firn_sim *sim = make_sim(make_scene(
+        (method){d, "cubic", APIC},
+        "  cell_size: 0.05\n"
+        "snow: [{shape: {box: {center: [0, 0.16, 0], size: [0.3, 0.3, 0.3]}},\n"
+        "        velocity: [0.5, -4, 0]}]\n"
+        "colliders: [{shape: {plane: {point: [0, 0, 0], normal: [0, 1, 0]}}, friction: 0.4}]\n"));
+    steps(sim, 25);
+    return sim;
+}
+
+static void assert_same_particles(const firn_sim *a, const firn_sim *b)
+{
+    cloud x = cloud_of(a), y = cloud_of(b);
+    for (firn_attribute k = 0; k < FIRN_STATE_ATTRIBUTES; k++) {
+        size_t width = (size_t)firn_attribute_components(k, x.dimensions);
+        assert_memory_equal(x.values[k], y.values[k], x.count * width * sizeof(double));
+    }
+    cloud_free(&x);
+    cloud_free(&y);
+}
+
+/* Changes in the middle of a run: values that were there already change no bit of what follows,
+ * others do what they say, and refused ones do nothing. */
+static void test_changes(void **state)
+{
+    (void)state;
+    for (int d = 2; d <= 3; d++) {
+        firn_sim *sim = block_under_way(d), *plain = block_under_way(d);
+        cloud c = cloud_of(sim);
+        firn_particles same = {
+            .count = c.count, .position = c.values[FIRN_POSITION], .B = c.values[FIRN_B]};
+        assert_int_equal(firn_sim_set_particles(sim, &same), FIRN_OK);
+        steps(sim, 10);
+        steps(plain, 10);
+        assert_same_particles(sim, plain);
+        assert_true(firn_sim_time(sim) == firn_sim_time(plain));
+
+        firn_particles short_of_one = {.count = c.count - 1, .J_P = c.values[FIRN_J_P]};
+        assert_int_equal(firn_sim_set_particles(sim, &short_of_one), FIRN_USAGE);
+        firn_particles with_ids = {.count = c.count, .id = firn_sim_ids(plain)};
+        assert_int_equal(firn_sim_set_particles(sim, &with_ids), FIRN_USAGE);
+        c.values[FIRN_J_P][1] = -1;
+        firn_particles bad = {
+            .count = c.count, .J_P = c.values[FIRN_J_P], .mass = c.values[FIRN_VOLUME]};
+        assert_int_equal(firn_sim_set_particles(sim, &bad), FIRN_BAD_SCENE);
+        c.values[FIRN_POSITION][0] = 1e300; /* finite, but farther than a grid reaches */
+        firn_particles far = {.count = c.count, .position = c.values[FIRN_POSITION]};
+        if (!firn_sim_is_double(sim))
+            assert_int_equal(firn_sim_set_particles(sim, &far), FIRN_BAD_SCENE);
+        assert_same_particles(sim, plain);
+
+        uint32_t *objects = calloc(c.count, sizeof *objects);
+        objects[1] = 7;
+        for (size_t r = 0; r < c.count; r++)
+            cloud_row(&c, FIRN_VELOCITY, r)[0] = 2;
+        firn_particles faster = {
+            .count = c.count, .velocity = c.values[FIRN_VELOCITY], .object = objects};
+        assert_int_equal(firn_sim_set_particles(sim, &faster), FIRN_OK);
+        assert_true(fabs(mean_of(sim, FIRN_VELOCITY, 0) - 2) < 1e-6);
+        assert_int_equal(firn_sim_objects(sim)[1], 7);
+        free(objects);
+        cloud_free(&c);
+        firn_sim_destroy(&sim);
+        firn_sim_destroy(&plain);
+    }
+}
+
 int main(int argc, char **argv)
 {
     use_backend(argc, argv);
@@ -197,6 +267,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_bad_values),     cmocka_unit_test(test_bad_ids),
         cmocka_unit_test(test_missing_arrays), cmocka_unit_test(test_defaults),
         cmocka_unit_test(test_none),           cmocka_unit_test(test_reading),
+        cmocka_unit_test(test_changes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -45,7 +45,7 @@ static firn_scene *make_scene(const char *more)
 static firn_frame make_frame(const firn_scene *scene)
 {
     firn_sim *sim;
-    firn_frame frame;
+    firn_frame frame = {0};
     assert_int_equal(firn_sim_create(scene, NULL, &sim), FIRN_OK);
     assert_int_equal(firn_frame_capture(sim, FIRN_BASIC_ATTRIBUTES, &frame), FIRN_OK);
     firn_sim_destroy(&sim);

@@ -1,0 +1,10 @@
+# Writes the checksum of the headers in ${HEADERS} to ${OUTPUT}: see firn_interface() in firn.h.
+file(GLOB headers ${HEADERS}/*.h)
+list(SORT headers)
+set(sums "")
+foreach(header IN LISTS headers)
+    file(SHA256 ${header} sum)
+    string(APPEND sums ${sum})
+endforeach()
+string(SHA256 sum "${sums}")
+file(WRITE ${OUTPUT} "#define FIRN_INTERFACE \"${sum}\"\n")
