@@ -51,8 +51,12 @@ bool mesh_check(const triangle_mesh *mesh, mesh_report *report);
  * triangles or more. Flipped triangles and those without area do no harm. */
 firn_status mesh_require_closed(const char *name, const mesh_report *report);
 
-/* Drop triangles without area, turn triangles so that neighbours agree and each part faces out of
- * itself, and fill every hole whose rim is a simple loop with a fan around its middle if `close`. */
+/* Turn triangles so that neighbours agree, the smaller number giving way, and so that the whole
+ * faces outward; a part that faces the other way than the rest is a cavity. With `close` every hole
+ * is filled with a fan around its rim's middle. Triangles that name a vertex twice are dropped. */
 firn_status mesh_repair(triangle_mesh *mesh, bool close);
+
+/* The part of mesh_repair that fills holes. False when memory is out. */
+bool mesh_fill_holes(triangle_mesh *mesh);
 
 #endif

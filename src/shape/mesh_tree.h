@@ -2,13 +2,11 @@
  * A box tree over the triangles of a mesh: the nearest point of the surface, and which side of it a
  * place is on. Exact: nothing is sampled.
  *
- * The side is told by the generalized winding number (Jacobson et al. 2013): the solid angle that
- * the surface covers, as a fraction of the whole. It is 1 inside and 0 outside a closed surface, 2
- * where two parts overlap, and changes softly across holes. Far groups of triangles count as one
- * dipole (Barill et al. 2018).
+ * The side is that of the pseudonormal at the nearest point (Baerentzen and Aanaes 2005): the
+ * triangle's normal, the sum of two at an edge, at a corner the sum weighted by angles. It tells
+ * inside from outside of any closed surface whose triangles agree on it and do not cross.
  *
- * Does NOT do: need a closed or manifold mesh; answer faster than a microsecond or so: colliders use
- * a level_set.
+ * Does NOT do: answer faster than a microsecond or so: colliders use a level_set.
  */
 #ifndef FIRN_SHAPE_MESH_TREE_H
 #define FIRN_SHAPE_MESH_TREE_H
@@ -28,10 +26,10 @@ typedef struct mesh_point {
 mesh_tree *mesh_tree_create(const triangle_mesh *mesh);
 void mesh_tree_destroy(mesh_tree **tree);
 
-/* The nearest point of the surface not farther than `reach`. The answer is the same whatever the
- * order of the triangles that share it, but for which of them is named. */
+/* The nearest point of the surface not farther than `reach`. */
 mesh_point mesh_tree_nearest(const mesh_tree *tree, const double x[3], double reach);
 
-double mesh_tree_winding(const mesh_tree *tree, const double x[3]);
+/* The pseudonormal at a point that was found; its length is arbitrary. */
+void mesh_tree_normal(const mesh_tree *tree, const mesh_point *at, double normal[3]);
 
 #endif
