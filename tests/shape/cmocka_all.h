@@ -9,4 +9,11 @@
 
 #include <cmocka.h>
 
+#define assert_close(found, expected, tolerance)                                                   \
+    do {                                                                                           \
+        double found_ = (found), expected_ = (expected);                                           \
+        if (!(__builtin_fabs(found_ - expected_) <= (tolerance)))                                  \
+            fail_msg("%s is %.17g, not %.17g", #found, found_, expected_);                         \
+    } while (0)
+
 #endif
