@@ -177,10 +177,13 @@ static __attribute__((noinline)) vec stop_lanes(vec v, lane_mask bad, uint32_t p
     return v;
 }
 
-/* The return map for the lanes that yield. */
-FN void return_particles(particles *p, lane_mask yields)
+/* The return map for the lanes that yield. In 2D it must not round out of the plane, whose F is all that
+ * a checkpoint holds. */
+FN void return_particles(particles *p, lane_mask yields, int depth)
 {
     deformation after = step07_return(p->F_E, p->J_P, p->theta_c, p->theta_s);
+    for (int k = 0; depth == 1 && k < 3; k++)
+        after.F_E.m[k][2] = after.F_E.m[2][k] = real_of(k == 2);
     for (int i = 0; i < 3; i++)
         for (int j = 0; j < 3; j++)
             p->F_E.m[i][j] = lane_select(yields, after.F_E.m[i][j], p->F_E.m[i][j]);
@@ -204,7 +207,7 @@ static __attribute__((noinline)) void list_movers(const cpu_pass *pass, cpu_bloc
 /* The gathered rows of up to 16 particles to their new state. */
 FN void update_particles(const cpu_pass *pass, cpu_block *block, uint32_t first,
                          const uint8_t *cell, float (*rows)[16], int count, cpu_outcome *outcome,
-                         bool apic)
+                         int depth, bool apic)
 {
     const uint32_t *order = pass->order + block->first + first;
     particles p = particles_load(pass, order, count);
@@ -228,7 +231,7 @@ FN void update_particles(const cpu_pass *pass, cpu_block *block, uint32_t first,
     p.F_E = mat_mad(p.F_E, inv_h * pass->dt, mat_mul(grad_v, p.F_E));
     lane_mask yields = step07_yields(p.F_E, p.theta_c, p.theta_s);
     if (lane_any(yields))
-        return_particles(&p, yields);
+        return_particles(&p, yields, depth);
     for (int a = 0; a < 3; a++)
         p.v.e[a] = apic ? r[a + 1] : r[a + 1] + pass->blend * p.v.e[a];
     if (block->collides)
@@ -285,7 +288,7 @@ FN void g2p_block(const cpu_pass *pass, uint32_t index, cpu_scratch *scratch, cp
         }
         for (int k = 0; k < batch; k += 16)
             update_particles(pass, block, start + (uint32_t)k, cells + k, scratch->row + k,
-                             batch - k < 16 ? batch - k : 16, outcome, apic);
+                             batch - k < 16 ? batch - k : 16, outcome, depth, apic);
     }
 }
 

@@ -105,6 +105,7 @@ firn_status checkpoint_write(const char *path, const firn_checkpoint_info *info,
     h5_put_text(&w, w.file, "transfer", info->transfer);
     h5_put_text(&w, w.file, "backend", info->backend);
     h5_put_uint(&w, "fingerprint", info->fingerprint);
+    h5_put_double(&w, "dt_limit", info->dt_limit);
     write_particles(&w, sim, strcmp(info->transfer, "apic") == 0, block);
     free(block);
     return h5_writer_close(&w);
@@ -126,13 +127,17 @@ static firn_status open_header(checkpoint_reader *c)
         status = h5_get_text(r, "kernel", info->kernel, sizeof info->kernel);
     if (!status)
         status = h5_get_text(r, "transfer", info->transfer, sizeof info->transfer);
-    /* These two are ours rather than the contract's: a file made by other hands may lack them. */
+    /* These are ours rather than the contract's: a file made by other hands may lack them. */
     if (!status && h5_has_attribute(r, "backend"))
         status = h5_get_text(r, "backend", info->backend, sizeof info->backend);
     if (!status && h5_has_attribute(r, "fingerprint"))
         status = h5_get_uint(r, "fingerprint", &info->fingerprint);
+    if (!status && h5_has_attribute(r, "dt_limit"))
+        status = h5_get_double(r, "dt_limit", &info->dt_limit);
     if (status)
         return status;
+    if (!(info->dt_limit >= 0 && isfinite(info->dt_limit)))
+        return h5_refuse(r, "dt_limit is %g", info->dt_limit);
     if (!is_one_of(info->kernel, "cubic", "quadratic"))
         return h5_refuse(r, "kernel is \"%s\", not cubic or quadratic", info->kernel);
     if (!is_one_of(info->transfer, "flip", "apic"))
