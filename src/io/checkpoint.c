@@ -1,7 +1,7 @@
 /*
  * The layout is a contract with people's scripts: names, shapes and types stay as they are.
- * Positions are float64 whatever the backend: one that keeps float positions keeps them relative to
- * their cell, and together with the cell that is more than 24 bits.
+ * Positions and B are float64 whatever the backend: one that keeps floats keeps them in cells, and
+ * together with the cell that is more than 24 bits.
  *
  * What can be written can be read: both ways go through check_values.
  */
@@ -59,7 +59,7 @@ static void write_attribute(h5_writer *w, hid_t group, const firn_sim *sim,
     int d = firn_sim_dimensions(sim);
     int components = firn_attribute_components(attribute, d);
     const char *name = firn_attribute_name(attribute);
-    bool wide = firn_sim_is_double(sim) || attribute == FIRN_POSITION;
+    bool wide = firn_sim_is_double(sim) || attribute == FIRN_POSITION || attribute == FIRN_B;
     H5_SCOPED data = h5_make_rows(w, group, name, wide ? H5T_NATIVE_DOUBLE : H5T_NATIVE_FLOAT,
                                   h5_rows_of(rows, components, d), H5_PLAIN);
     for (size_t at = 0, n; (n = block_rows(at, rows)) && !w->status; at += n) {
