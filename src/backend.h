@@ -5,6 +5,11 @@
  * are particle numbers 0..count-1 in id order: a backend may keep particles in any order inside, but
  * `set` and `get` speak in rows. Values cross this seam as double, in ranges, so that no side ever
  * needs a second whole copy of the state; a backend that stores float returns exactly what it stored.
+ *
+ * A step succeeds or leaves no trace. It fails with FIRN_BLOWUP when a value is not finite, a particle
+ * crosses more than a cell, is turned inside out (J_P is not positive) or leaves the range of positions,
+ * or when the solver does not converge; then every particle is as it was before, and the report says
+ * what went wrong. sim.c tries again with half the dt.
  */
 #ifndef FIRN_SRC_BACKEND_H
 #define FIRN_SRC_BACKEND_H
@@ -29,11 +34,18 @@ typedef struct step_limits {
     double max_wave_speed; /* m/s, of the hardened material */
 } step_limits;
 
+/* One step to take: from `time` to `time + dt`. */
+typedef struct step_plan {
+    double time, dt;
+    bool first; /* asks for step 2, the rest volumes */
+} step_plan;
+
 typedef struct step_report {
     size_t active_nodes;
     uint64_t solver_iterations;
     double stage_ms[FIRN_STAGES];
-    /* Filled when the step returns FIRN_BLOWUP: the first particle (lowest row) that went wrong. */
+    /* Filled when the step returns FIRN_BLOWUP: a particle that went wrong (the same one for every
+     * number of threads), where it was when the step began, and what of it grew to which value. */
     size_t bad_row;
     const char *bad_what; /* "velocity is not finite", "moved more than a cell in one step", ... */
     double bad_position[3];
@@ -67,8 +79,8 @@ typedef struct backend_ops {
                        const double *values);
     firn_status (*get)(const backend *self, firn_attribute attribute, size_t first, size_t count,
                        double *values);
-    /* Steps 1 to 10 from `time` to `time + dt`. `first` asks for step 2, the rest volumes. */
-    firn_status (*step)(backend *self, double time, double dt, bool first, step_report *report);
+    /* Steps 1 to 10; after FIRN_BLOWUP the particles are as they were before. */
+    firn_status (*step)(backend *self, const step_plan *plan, step_report *report);
     void (*limits)(backend *self, step_limits *limits);
     /* Bytes that a run needs at its peak: so many particles, touching so many blocks of 4^d nodes. */
     double (*memory)(const firn_settings *settings, size_t particles, size_t active_blocks);

@@ -2,10 +2,11 @@
  * A simulation: time, frames, ids and the choice of time step around a backend that does the steps.
  *
  * Invariants:
- * 1. Everything that decides the next step (time, frame, particles) is in a checkpoint and nothing
- *    else is, so a resumed run takes the same steps as an uninterrupted one.
+ * 1. Everything that decides the next step (time, frame, particles, dt_limit) is in a checkpoint and
+ *    nothing else is, so a resumed run takes the same steps as an uninterrupted one.
  * 2. time == frame / fps exactly when a frame has just been reached.
  * 3. Rows are in id order; ids and objects are kept here, the state in the backend.
+ * 4. A step that fails leaves no trace but its cost: the particles are those of the last good step.
  */
 #include <math.h>
 
@@ -31,49 +32,88 @@ static int next_frame(const firn_sim *sim)
     return next;
 }
 
-static firn_status report_blowup(firn_sim *sim, const step_report *report, double dt)
+/* ---- One step -------------------------------------------------------------------------------- */
+
+/* A step that failed once is likely to fail again at that size: after a success the limit grows by an
+ * eighth, so that it takes six good steps to come back to the size that failed. */
+static const double RECOVERY = 1.125;
+
+/* No run can be meant to take such steps, s. */
+static const double LEAST_STEP = 1e-12;
+
+/* What the control wants before any failure, and the smallest step that it will try. */
+typedef struct step_range {
+    double wanted, floor;
+} step_range;
+
+static step_range choose_range(firn_sim *sim)
 {
-    sim->blown_up = true;
-    const double *x = report->bad_position;
-    bool automatic = sim->scene->settings.time_step == 0;
-    return fail(
-        FIRN_BLOWUP, "step %llu (time %g s, dt %g s): particle %llu at (%g, %g, %g): %s %g; %s",
-        (unsigned long long)sim->step, sim->time, dt, (unsigned long long)sim->ids[report->bad_row],
-        x[0], x[1], x[2], report->bad_what, report->bad_value,
-        automatic ? "lower simulation.cfl and simulation.travel"
-                  : "lower simulation.time_step, or set it to auto");
+    const firn_settings *s = &sim->scene->settings;
+    double stable = sim_stable_dt(sim);
+    step_range r = {.wanted = s->time_step > 0 ? s->time_step : stable};
+    r.floor = fmax(ldexp(fmin(r.wanted, stable), -s->retries), LEAST_STEP);
+    return r;
 }
 
-firn_status firn_sim_step(firn_sim *sim)
+static void count_work(firn_sim *sim, const step_report *report)
 {
-    const firn_settings *settings = &sim->scene->settings;
-    if (sim->blown_up)
-        return fail(FIRN_BLOWUP, "the simulation blew up at step %llu and cannot go on",
-                    (unsigned long long)sim->step);
-    int next = next_frame(sim);
-    double frame_time = next / settings->fps;
-    double step = settings->time_step == 0 ? sim_stable_dt(sim) : settings->time_step;
-    double dt = time_step_to_land(sim->time, frame_time, step);
+    firn_progress *progress = &sim->progress;
+    progress->solver_iterations += report->solver_iterations;
+    for (int k = 0; k < FIRN_STAGES; k++)
+        progress->stage_ms[k] += report->stage_ms[k];
+}
 
-    step_report report;
-    firn_status status = sim->ops->step(sim->state, sim->time, dt, sim->step == 0, &report);
-    if (status == FIRN_BLOWUP)
-        return report_blowup(sim, &report, dt);
-    if (status != FIRN_OK)
-        return status;
-
+static void finish_step(firn_sim *sim, const step_report *report, int next, double dt)
+{
+    double frame_time = next / sim->scene->settings.fps;
     sim->time = time_step_end(sim->time, frame_time, dt);
     sim->frame = sim->time == frame_time ? next : sim->frame;
     sim->step++;
-    sim->active_nodes = report.active_nodes;
+    sim->active_nodes = report->active_nodes;
     firn_progress *progress = &sim->progress;
     progress->steps++;
     progress->dt_min = fmin(progress->dt_min, dt);
     progress->dt_max = fmax(progress->dt_max, dt);
-    progress->solver_iterations += report.solver_iterations;
-    for (int k = 0; k < FIRN_STAGES; k++)
-        progress->stage_ms[k] += report.stage_ms[k];
-    return FIRN_OK;
+}
+
+/* One step of at most `limit`, halved until it succeeds or would be smaller than the range allows. */
+static firn_status try_step(firn_sim *sim, step_range range, double limit)
+{
+    int next = next_frame(sim);
+    double frame_time = next / sim->scene->settings.fps;
+    for (int halvings = 0;; halvings++) {
+        double dt = time_step_to_land(sim->time, frame_time, limit);
+        step_plan plan = {.time = sim->time, .dt = dt, .first = sim->step == 0};
+        step_report report;
+        firn_status status = sim->ops->step(sim->state, &plan, &report);
+        count_work(sim, &report);
+        if (status == FIRN_OK) {
+            finish_step(sim, &report, next, dt);
+            sim->dt_limit = RECOVERY * limit < range.wanted ? RECOVERY * limit : 0;
+        }
+        if (status != FIRN_BLOWUP)
+            return status;
+        limit = 0.5 * dt;
+        if (!(limit >= range.floor) || sim->scene->settings.retries == 0)
+            return sim_report_failure(sim, &report, dt, halvings);
+        sim->progress.retries++;
+        log_message(FIRN_LOG_DEBUG, "step %llu: %s; trying dt %g s", (unsigned long long)sim->step,
+                    firn_last_error(), limit);
+    }
+}
+
+firn_status firn_sim_step(firn_sim *sim)
+{
+    if (sim->blown_up)
+        return fail(FIRN_BLOWUP, "the simulation blew up at step %llu and cannot go on",
+                    (unsigned long long)sim->step);
+    step_range range = choose_range(sim);
+    if (!(range.wanted >= range.floor))
+        return sim_report_tiny_step(sim, range.wanted, range.floor);
+    double limit = range.wanted;
+    if (sim->dt_limit > 0)
+        limit = fmin(limit, fmax(sim->dt_limit, range.floor));
+    return try_step(sim, range, limit);
 }
 
 firn_status firn_sim_advance_frame(firn_sim *sim, firn_stop_fn *stop, void *user)

@@ -1,5 +1,5 @@
 /* What a simulation is inside. Created in sim_create.c, saved and resumed in sim_checkpoint.c, stepped
- * in sim.c, read back in sim_read.c. */
+ * in sim.c, read back in sim_read.c; what ends it is told in sim_blowup.c. */
 #ifndef FIRN_SRC_SIM_H
 #define FIRN_SRC_SIM_H
 
@@ -20,6 +20,7 @@ struct firn_sim {
     double time;
     uint64_t step;
     int frame;
+    double dt_limit; /* the largest step to try next, after one that failed; 0 = none */
     size_t active_nodes;
     bool blown_up;
     firn_progress progress;
@@ -35,5 +36,10 @@ firn_status sim_check_values(firn_attribute attribute, const double *values, siz
 
 /* The largest step that the automatic control would take now. */
 double sim_stable_dt(firn_sim *sim);
+
+/* The end of a run: FIRN_BLOWUP and its message, for a step that failed at `dt` after so many halvings,
+ * and for an automatic step below `floor`. */
+firn_status sim_report_failure(firn_sim *sim, const step_report *report, double dt, int halvings);
+firn_status sim_report_tiny_step(firn_sim *sim, double dt, double floor);
 
 #endif

@@ -27,6 +27,7 @@ firn_status firn_sim_save(firn_sim *sim, const char *path)
         .cell_size = settings->cell_size,
         .dimensions = settings->dimensions,
         .fingerprint = sim->scene->fingerprint,
+        .dt_limit = sim->dt_limit,
         .particles = sim->count,
         .is_double = sim->ops->is_double,
     };
@@ -34,8 +35,6 @@ firn_status firn_sim_save(firn_sim *sim, const char *path)
     strncpy(info.kernel, kernel_name(settings), sizeof info.kernel - 1);
     strncpy(info.transfer, transfer_name(settings), sizeof info.transfer - 1);
     strncpy(info.backend, sim->ops->name, sizeof info.backend - 1);
-    if (sim->blown_up)
-        return fail(FIRN_BLOWUP, "%s: not written: the simulation blew up", path);
     return checkpoint_write(path, &info, sim);
 }
 
@@ -103,5 +102,6 @@ firn_status firn_sim_create_from_checkpoint(const firn_scene *scene,
     (*sim)->time = info.time;
     (*sim)->step = info.step;
     (*sim)->frame = info.frame;
+    (*sim)->dt_limit = info.dt_limit;
     return FIRN_OK;
 }

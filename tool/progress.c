@@ -81,13 +81,26 @@ static void note_dt(progress *p, const firn_sim *sim)
         p->dt = work.dt_min;
 }
 
+/* "  12 iterations a step, 3 retries": what the frame under way has had of them, or nothing. */
+static void effort_text(const firn_sim *sim, char text[96])
+{
+    firn_progress work = firn_sim_progress(sim);
+    int used = 0;
+    text[0] = 0;
+    if (work.solver_iterations > 0 && work.steps > 0)
+        used = snprintf(text, 96, "  %.3g iterations a step",
+                        (double)work.solver_iterations / (double)work.steps);
+    if (work.retries > 0)
+        snprintf(text + used, 96 - (size_t)used, "  %" PRIu64 " retries", work.retries);
+}
+
 void progress_step(progress *p, const firn_sim *sim)
 {
     if (!console_is_live() || clock_seconds() - p->clock_drawn < 0.1)
         return;
     p->clock_drawn = clock_seconds();
     enum { WIDTH = 10 };
-    char bar[WIDTH + 1], place[64], left[32], line[256];
+    char bar[WIDTH + 1], place[64], left[32], effort[96], line[384];
     int filled = (int)(WIDTH * part_done(p, firn_sim_time(sim), firn_sim_steps(sim)));
     for (int k = 0; k < WIDTH; k++)
         bar[k] = k < filled ? '#' : '.';
@@ -95,8 +108,9 @@ void progress_step(progress *p, const firn_sim *sim)
     place_text(p, sim, place);
     duration_text(seconds_left(p, sim), left);
     note_dt(p, sim);
-    snprintf(line, sizeof line, "[%s] %s  ETA %s  dt %.2g s  %zu particles  %.2g M/s", bar, place,
-             left, p->dt, firn_sim_particle_count(sim), speed(p, sim));
+    effort_text(sim, effort);
+    snprintf(line, sizeof line, "[%s] %s  ETA %s  dt %.2g s%s  %zu particles  %.2g M/s", bar, place,
+             left, p->dt, effort, firn_sim_particle_count(sim), speed(p, sim));
     console_live(line);
 }
 
@@ -105,10 +119,11 @@ void progress_frame(progress *p, const firn_sim *sim, double seconds)
     note_dt(p, sim);
     if (console_is_live())
         return;
-    char place[64], left[32];
+    char place[64], left[32], effort[96];
     place_text(p, sim, place);
     duration_text(seconds_left(p, sim), left);
-    console_note("%s  time %.6g s  dt %.3g s  %zu particles  %.3g M/s  %.2f s  ETA %s", place,
-                 firn_sim_time(sim), p->dt, firn_sim_particle_count(sim), speed(p, sim), seconds,
-                 left);
+    effort_text(sim, effort);
+    console_note("%s  time %.6g s  dt %.3g s%s  %zu particles  %.3g M/s  %.2f s  ETA %s", place,
+                 firn_sim_time(sim), p->dt, effort, firn_sim_particle_count(sim), speed(p, sim),
+                 seconds, left);
 }

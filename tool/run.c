@@ -214,10 +214,14 @@ static bool is_done(const run *r)
                                  : firn_sim_frame(r->sim) >= r->last_frame;
 }
 
-static int blow_up(const run *r)
+/* The state is that of the last good step: keep it. */
+static int blow_up(run *r)
 {
     console_failure(FIRN_BLOWUP);
     run_writer_wait(r->writer);
+    int code = save(r);
+    if (code)
+        return code;
     console_note("the last good state is %s, step %" PRIu64, r->folder.checkpoint, r->step_saved);
     return FIRN_BLOWUP;
 }

@@ -33,6 +33,7 @@ frame_cost frame_cost_sum(const frame_cost *a, const frame_cost *b)
             b_is_empty || a->work.dt_max > b->work.dt_max ? a->work.dt_max : b->work.dt_max;
     }
     sum.work.steps += a->work.steps;
+    sum.work.retries += a->work.retries;
     sum.work.solver_iterations += a->work.solver_iterations;
     for (int s = 0; s < FIRN_STAGES; s++)
         sum.work.stage_ms[s] += a->work.stage_ms[s];
@@ -45,25 +46,27 @@ static void cost_write(FILE *out, uint64_t step, const frame_cost *c)
 {
     const double *ms = c->work.stage_ms;
     fprintf(out,
-            "{\"step\":%" PRIu64 ",\"steps\":%" PRIu64 ",\"dt_min\":%.17g,\"dt_max\":%.17g,"
+            "{\"step\":%" PRIu64 ",\"steps\":%" PRIu64 ",\"retries\":%" PRIu64
+            ",\"dt_min\":%.17g,\"dt_max\":%.17g,"
             "\"solver_iterations\":%" PRIu64 ",\"ms\":[%.17g,%.17g,%.17g,%.17g,%.17g,%.17g],"
             "\"seconds\":%.17g}\n",
-            step, c->work.steps, c->work.dt_min, c->work.dt_max, c->work.solver_iterations,
-            ms[FIRN_STAGE_SORT], ms[FIRN_STAGE_P2G], ms[FIRN_STAGE_GRID], ms[FIRN_STAGE_SOLVE],
-            ms[FIRN_STAGE_G2P], c->io_ms, c->seconds);
+            step, c->work.steps, c->work.retries, c->work.dt_min, c->work.dt_max,
+            c->work.solver_iterations, ms[FIRN_STAGE_SORT], ms[FIRN_STAGE_P2G], ms[FIRN_STAGE_GRID],
+            ms[FIRN_STAGE_SOLVE], ms[FIRN_STAGE_G2P], c->io_ms, c->seconds);
 }
 
 static bool cost_read(FILE *in, uint64_t *step, frame_cost *c)
 {
     double *ms = c->work.stage_ms;
     return fscanf(in,
-                  " {\"step\":%" SCNu64 ",\"steps\":%" SCNu64 ",\"dt_min\":%lg,\"dt_max\":%lg,"
+                  " {\"step\":%" SCNu64 ",\"steps\":%" SCNu64 ",\"retries\":%" SCNu64
+                  ",\"dt_min\":%lg,\"dt_max\":%lg,"
                   "\"solver_iterations\":%" SCNu64 ",\"ms\":[%lg,%lg,%lg,%lg,%lg,%lg],"
                   "\"seconds\":%lg}",
-                  step, &c->work.steps, &c->work.dt_min, &c->work.dt_max,
+                  step, &c->work.steps, &c->work.retries, &c->work.dt_min, &c->work.dt_max,
                   &c->work.solver_iterations, &ms[FIRN_STAGE_SORT], &ms[FIRN_STAGE_P2G],
                   &ms[FIRN_STAGE_GRID], &ms[FIRN_STAGE_SOLVE], &ms[FIRN_STAGE_G2P], &c->io_ms,
-                  &c->seconds) == 12;
+                  &c->seconds) == 13;
 }
 
 enum { COSTS_KEPT = 3 };
@@ -204,6 +207,7 @@ static char *frame_line(firn_sim *sim, const firn_stats *stats, const frame_cost
     json_number(&j, "time", firn_sim_time(sim));
     json_integer(&j, "step", firn_sim_steps(sim));
     json_integer(&j, "steps", work->steps);
+    json_integer(&j, "retries", work->retries);
     json_number(&j, "dt_min", work->steps ? work->dt_min : 0);
     json_number(&j, "dt_max", work->steps ? work->dt_max : 0);
     write_stats(&j, stats);

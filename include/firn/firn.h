@@ -12,9 +12,10 @@
  *     firn_scene_destroy(&scene);
  *
  * Conventions. Everything is in SI units. Every fallible function returns a firn_status; when it is not
- * FIRN_OK, firn_last_error() says what happened and the objects given to the function are unchanged,
- * except after FIRN_BLOWUP, when the simulation can only be read and destroyed. Objects are made by
- * `create` or `load` and ended by `destroy(&object)`, which accepts NULL and sets the pointer to NULL.
+ * FIRN_OK, firn_last_error() says what happened and the objects given to the function are unchanged.
+ * After FIRN_BLOWUP a simulation stays at its last good step: it can be read, saved and destroyed, but
+ * it steps no further. Objects are made by `create` or `load` and ended by `destroy(&object)`, which
+ * accepts NULL and sets the pointer to NULL.
  * One object may be used by one thread at a time; the library makes its own threads inside a step.
  *
  * Does NOT do: print, exit, install signal handlers, keep global state other than the log callback.
@@ -38,7 +39,7 @@ typedef enum firn_status {
     FIRN_USAGE = 2,      /* a call that makes no sense: wrong option, unknown backend */
     FIRN_BAD_SCENE = 65, /* input that was read but is wrong */
     FIRN_NO_INPUT = 66,  /* input that could not be read */
-    FIRN_BLOWUP = 70,    /* the simulation left the finite numbers */
+    FIRN_BLOWUP = 70,    /* no step, however small, leads on from this state */
     FIRN_NO_MEMORY = 71, /* memory or another resource of the system ran out */
     FIRN_NO_OUTPUT = 74, /* output that could not be written */
     FIRN_STOPPED = 75,   /* stopped on request; can be resumed */
@@ -116,7 +117,10 @@ firn_status firn_sim_save(firn_sim *sim, const char *path);
 
 void firn_sim_destroy(firn_sim **sim);
 
-/* One step of at most the stable time step, landing exactly on frame times. */
+/* One step of at most the stable time step, landing exactly on frame times. A step that fails (a value
+ * that is not finite, a particle that crosses more than a cell, a solve that does not converge) is
+ * undone and tried again with half the time step; FIRN_BLOWUP comes only when that falls below the
+ * floor of the scene's `retries`, and its message names the step, the particle and what grew. */
 firn_status firn_sim_step(firn_sim *sim);
 
 /* Steps until the next frame time. `stop` (may be NULL) is asked before each step; when it returns
@@ -191,8 +195,9 @@ typedef enum firn_stage {
 } firn_stage;
 typedef struct firn_progress {
     uint64_t steps;
+    uint64_t retries; /* steps that failed and were tried again, smaller */
     double dt_min, dt_max;
-    uint64_t solver_iterations;
+    uint64_t solver_iterations; /* of failed steps too, like the times */
     double stage_ms[FIRN_STAGES];
 } firn_progress;
 firn_progress firn_sim_progress(const firn_sim *sim);

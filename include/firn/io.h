@@ -100,6 +100,7 @@ typedef struct firn_checkpoint_info {
     char transfer[16];
     char backend[16];
     uint64_t fingerprint;
+    double dt_limit; /* the largest step to try next, s, after one that failed; 0 = none */
     size_t particles;
     bool is_double;
 } firn_checkpoint_info;

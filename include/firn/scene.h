@@ -71,6 +71,7 @@ typedef struct firn_settings {
     double time_step;             /* s; 0 = automatic */
     double cfl;                   /* automatic step: fraction of a cell that a wave may cross */
     double travel;                /* automatic step: fraction of a cell that a particle may cross */
+    int retries;                  /* halvings of the step before a run ends */
     firn_rest_volume rest_volume; /* V0 from the grid (the paper's step 2) or as sampled */
     unsigned formats;             /* FIRN_FORMAT_ bits */
     int every;                    /* write every n-th frame */

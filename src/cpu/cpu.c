@@ -1,5 +1,6 @@
 /* The backend `cpu`: memory and the order of passes. See cpu.h. */
 #include "cpu/state.h"
+#include "cpu/undo.h"
 
 #include <float.h>
 #include <math.h>
@@ -55,6 +56,7 @@ static void cpu_destroy(backend **self)
     free(s->outcome);
     team_destroy(&s->threads);
     free(s->base);
+    undo_free(s);
     free(s);
     *self = NULL;
 }
@@ -99,6 +101,7 @@ static firn_status cpu_resize(backend *s, size_t count)
                     CPU_NONE - 1);
     free_store(&s->store);
     free(s->base);
+    undo_free(s);
     cpu_store *store = &s->store;
     store->count = count;
     store->hot = allocate(count, sizeof *store->hot);
@@ -282,6 +285,7 @@ static cpu_outcome merged(const backend *s)
             total.max_log_wave2[k] = fmaxf(total.max_log_wave2[k], part->max_log_wave2[k]);
         }
         total.active_nodes += part->active_nodes;
+        total.wild |= part->wild;
     }
     return total;
 }
@@ -297,7 +301,19 @@ static void keep_limits(backend *s, const cpu_outcome *outcome)
     s->limits_known = true;
 }
 
-/* Names the first particle that went wrong this step, and what did. */
+static void cpu_limits(backend *s, step_limits *limits)
+{
+    if (!s->limits_known) {
+        know_waves(s);
+        fill_pass(s, 0, 0);
+        cpu_outcome total = no_outcome;
+        s->kernels->limits(&s->pass, 0, s->store.count, &total);
+        keep_limits(s, &total);
+    }
+    *limits = s->limits;
+}
+
+/* Names the first particle that went wrong this step, and what did; then there was no such step. */
 static firn_status report_bad(backend *s, const cpu_outcome *outcome, step_report *report)
 {
     uint32_t slot = s->store.order[outcome->bad_position];
@@ -315,6 +331,8 @@ static firn_status report_bad(backend *s, const cpu_outcome *outcome, step_repor
         report->bad_what = "plastic volume ratio J_P is not positive", report->bad_value = hot->J_P;
     else
         report->bad_what = "moved more than a cell in one step, at a speed in m/s of";
+    undo_step(s);
+    s->steps--;
     s->places_known = false;
     firn_status status = cpu_get(s, FIRN_POSITION, report->bad_row, 1, report->bad_position);
     return status != FIRN_OK ? status
@@ -322,7 +340,7 @@ static firn_status report_bad(backend *s, const cpu_outcome *outcome, step_repor
                                     report->bad_what, report->bad_value);
 }
 
-static firn_status cpu_step(backend *s, double time, double dt, bool first, step_report *report)
+static firn_status cpu_step(backend *s, const step_plan *plan, step_report *report)
 {
     *report = (step_report){0};
     double clock = stage_clock();
@@ -330,7 +348,10 @@ static firn_status cpu_step(backend *s, double time, double dt, bool first, step
     if (status != FIRN_OK)
         return status;
     s->places_known = false;
-    fill_pass(s, time, dt);
+    step_limits limits;
+    cpu_limits(s, &limits);
+    fill_pass(s, plan->time, plan->dt);
+    s->pass.calm = undo_calm_speed(s, &limits, plan->dt);
     if (s->steps++ % MEMORY_SORT_EVERY == MEMORY_SORT_EVERY - 1)
         status = sort_memory(&s->store, &s->grid, s->threads);
     if (status != FIRN_OK)
@@ -338,7 +359,7 @@ static firn_status cpu_step(backend *s, double time, double dt, bool first, step
     stage_charge(report, FIRN_STAGE_SORT, &clock);
 
     pass_p2g(s);
-    if (first && s->settings->rest_volume == FIRN_VOLUME_GRID) {
+    if (plan->first && s->settings->rest_volume == FIRN_VOLUME_GRID) {
         team_for(s->threads, s->grid.count, 4, volumes_blocks, s);
         pass_p2g(s); /* again: forces follow from the volumes */
     }
@@ -346,6 +367,10 @@ static firn_status cpu_step(backend *s, double time, double dt, bool first, step
     for (int t = 0; t < team_threads(s->threads); t++)
         s->outcome[t] = no_outcome;
     team_for(s->threads, s->grid.count, 16, grid_blocks, s);
+    if (merged(s).wild)
+        status = undo_prepare(s);
+    if (status != FIRN_OK)
+        return status;
     stage_charge(report, FIRN_STAGE_GRID, &clock);
     team_for(s->threads, s->grid.count, 4, g2p_blocks, s);
     stage_charge(report, FIRN_STAGE_G2P, &clock);
@@ -357,18 +382,6 @@ static firn_status cpu_step(backend *s, double time, double dt, bool first, step
     stage_charge(report, FIRN_STAGE_SORT, &clock);
     keep_limits(s, &outcome);
     return status;
-}
-
-static void cpu_limits(backend *s, step_limits *limits)
-{
-    if (!s->limits_known) {
-        know_waves(s);
-        fill_pass(s, 0, 0);
-        cpu_outcome total = no_outcome;
-        s->kernels->limits(&s->pass, 0, s->store.count, &total);
-        keep_limits(s, &total);
-    }
-    *limits = s->limits;
 }
 
 static double cpu_memory(const firn_settings *settings, size_t particles, size_t active_blocks)

@@ -117,6 +117,7 @@ typedef struct cpu_pass {
         origin; /* of a cell's corner from its base node, in cells: 1 (cubic) or 1/2 (quadratic) */
     float dt, blend;
     float gravity[3];
+    float calm; /* m/s: while no node is faster along any axis, no particle can go wrong in G2P */
     int series_terms; /* of method/stress_series.h, enough for |F F^T - I| <= series_reach */
     float series_reach;
     float series[CPU_SERIES_MAX];
@@ -128,6 +129,7 @@ typedef struct cpu_outcome {
     float bad_speed;                         /* of that particle */
     float max_speed2[16], max_log_wave2[16]; /* the largest of each lane */
     uint64_t active_nodes;
+    bool wild; /* some node is faster than `calm`, or not a number */
 } cpu_outcome;
 
 /* A thread's working memory. */

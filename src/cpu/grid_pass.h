@@ -27,7 +27,9 @@ FN void grid_block_pass(const cpu_pass *pass, uint32_t index, cpu_outcome *outco
     const float *g = pass->gravity;
     real dv = pass->dt * PER_NODE(0, g[0], g[1], g[2]);
     lane_mask is_velocity = (lane_mask){0, -1, -1, -1, 0, -1, -1, -1, 0, -1, -1, -1, 0, -1, -1, -1};
+    lane_mask in_plane = (lane_mask){-1, -1, -1, 0, -1, -1, -1, 0, -1, -1, -1, 0, -1, -1, -1, 0};
     uint64_t active_nodes = 0;
+    lane_mask calm = ~(lane_mask){0};
     for (int l = 0; l < (depth == 1 ? 4 : 16); l++) {
         float *first = pass->grid->field[0] + (size_t)index * CPU_BLOCK_FLOATS + 16 * l;
         float *second = pass->grid->field[1] + (size_t)index * CPU_BLOCK_FLOATS + 16 * l;
@@ -41,6 +43,8 @@ FN void grid_block_pass(const cpu_pass *pass, uint32_t index, cpu_outcome *outco
         real v_new = v + dv;
         if (!apic)
             v_new += real_load(second) * inv_m;
+        if (depth == 1) /* rounding must not push snow out of its plane */
+            v_new = lane_select(in_plane, v_new, real_of(0));
         real unit = lane_select(active & ~is_velocity, real_of(GRID_UNIT), real_of(0));
         real_store(first, lane_select(keep, v_new, unit));
         for (int k = 0; k < 4; k++)
@@ -49,11 +53,13 @@ FN void grid_block_pass(const cpu_pass *pass, uint32_t index, cpu_outcome *outco
                 if (block->collides)
                     collide_node(pass, block, 4 * l + k, first + 4 * k);
             }
+        calm &= ~is_velocity | (real_abs(real_load(first)) <= R(pass->calm));
         if (!apic)
             real_store(second,
                        lane_select(keep, real_load(first) - pass->blend * v, real_load(first)));
     }
     outcome->active_nodes += active_nodes;
+    outcome->wild |= !lane_all(calm);
 }
 
 #endif

@@ -1,7 +1,7 @@
 /*
  * The layout is a contract with people's scripts: names, shapes and types stay as they are.
- * Positions are float64 whatever the backend: one that keeps float positions keeps them relative to
- * their cell, and together with the cell that is more than 24 bits.
+ * Positions and B are float64 whatever the backend: one that keeps floats keeps them in cells, and
+ * together with the cell that is more than 24 bits.
  *
  * What can be written can be read: both ways go through check_values.
  */
@@ -59,7 +59,7 @@ static void write_attribute(h5_writer *w, hid_t group, const firn_sim *sim,
     int d = firn_sim_dimensions(sim);
     int components = firn_attribute_components(attribute, d);
     const char *name = firn_attribute_name(attribute);
-    bool wide = firn_sim_is_double(sim) || attribute == FIRN_POSITION;
+    bool wide = firn_sim_is_double(sim) || attribute == FIRN_POSITION || attribute == FIRN_B;
     H5_SCOPED data = h5_make_rows(w, group, name, wide ? H5T_NATIVE_DOUBLE : H5T_NATIVE_FLOAT,
                                   h5_rows_of(rows, components, d), H5_PLAIN);
     for (size_t at = 0, n; (n = block_rows(at, rows)) && !w->status; at += n) {
@@ -105,6 +105,7 @@ firn_status checkpoint_write(const char *path, const firn_checkpoint_info *info,
     h5_put_text(&w, w.file, "transfer", info->transfer);
     h5_put_text(&w, w.file, "backend", info->backend);
     h5_put_uint(&w, "fingerprint", info->fingerprint);
+    h5_put_double(&w, "dt_limit", info->dt_limit);
     write_particles(&w, sim, strcmp(info->transfer, "apic") == 0, block);
     free(block);
     return h5_writer_close(&w);
@@ -126,13 +127,17 @@ static firn_status open_header(checkpoint_reader *c)
         status = h5_get_text(r, "kernel", info->kernel, sizeof info->kernel);
     if (!status)
         status = h5_get_text(r, "transfer", info->transfer, sizeof info->transfer);
-    /* These two are ours rather than the contract's: a file made by other hands may lack them. */
+    /* These are ours rather than the contract's: a file made by other hands may lack them. */
     if (!status && h5_has_attribute(r, "backend"))
         status = h5_get_text(r, "backend", info->backend, sizeof info->backend);
     if (!status && h5_has_attribute(r, "fingerprint"))
         status = h5_get_uint(r, "fingerprint", &info->fingerprint);
+    if (!status && h5_has_attribute(r, "dt_limit"))
+        status = h5_get_double(r, "dt_limit", &info->dt_limit);
     if (status)
         return status;
+    if (!(info->dt_limit >= 0 && isfinite(info->dt_limit)))
+        return h5_refuse(r, "dt_limit is %g", info->dt_limit);
     if (!is_one_of(info->kernel, "cubic", "quadratic"))
         return h5_refuse(r, "kernel is \"%s\", not cubic or quadratic", info->kernel);
     if (!is_one_of(info->transfer, "flip", "apic"))

@@ -19,6 +19,10 @@ typedef struct deformation {
     svd s; /* of F_E: its stress needs no second decomposition */
 } deformation;
 
+/* J_P is held within this factor either way, so that no history carries a float out of its range; what
+ * is turned inside out keeps its sign. */
+#define STEP07_J_P_LIMIT 1e9
+
 /* The return map alone: F_hat and J_P before, F_E and J_P after */
 FN deformation step07_return(mat F_hat, real J_P, real theta_c, real theta_s)
 {
@@ -35,6 +39,9 @@ FN deformation step07_return(mat F_hat, real J_P, real theta_c, real theta_s)
     }
     r.F_E = mat_add(F_hat, svd_compose(r.s.U, pulled_back, r.s.V));
     r.J_P = J_P * (before / after);
+    r.J_P = lane_select(
+        r.J_P > R(0),
+        real_clamp(r.J_P, real_of(R(1 / STEP07_J_P_LIMIT)), real_of(R(STEP07_J_P_LIMIT))), r.J_P);
     return r;
 }
 

@@ -44,6 +44,7 @@ struct backend {
     grid grid;
     size_t count;
     particle *particles;
+    particle *before; /* as they were when the step began */
 };
 
 /* The nodes around a particle with their weights: what every sum over i in the paper runs over. */
@@ -278,21 +279,29 @@ static firn_status check_particles(const backend *s, double dt, step_report *rep
         report->bad_row = (size_t)(p - s->particles);
         report->bad_what = what;
         report->bad_value = value;
-        memset(report->bad_position, 0, sizeof report->bad_position);
-        memcpy(report->bad_position, p->x.e, sizeof p->x.e);
+        memcpy(report->bad_position, s->before[report->bad_row].x.e, sizeof p->x.e);
         return fail(FIRN_BLOWUP, "particle row %zu: %s %g", report->bad_row, what, value);
     }
     return FIRN_OK;
 }
 
-static firn_status ref_step(backend *s, double time, double dt, bool first, step_report *report)
+/* Swapping takes the place of copying back. */
+static void undo(backend *s)
 {
-    double clock = stage_clock();
+    particle *spoiled = s->particles;
+    s->particles = s->before;
+    s->before = spoiled;
+}
+
+static firn_status ref_step(backend *s, const step_plan *plan, step_report *report)
+{
+    double clock = stage_clock(), time = plan->time, dt = plan->dt;
     *report = (step_report){0};
+    memcpy(s->before, s->particles, s->count * sizeof *s->particles);
     firn_status status = step01_rasterize(s); // m_i, v_i     §4.1(1)
     if (status != FIRN_OK)
         return status;
-    if (first && s->settings->rest_volume == FIRN_VOLUME_GRID)
+    if (plan->first && s->settings->rest_volume == FIRN_VOLUME_GRID)
         step02_volumes(s); //                    V_p          §4.1(2)
     step03_forces(s);      //                         f_i          eq (6)
     stage_charge(report, FIRN_STAGE_P2G, &clock);
@@ -308,7 +317,10 @@ static firn_status ref_step(backend *s, double time, double dt, bool first, step
     stage_charge(report, FIRN_STAGE_G2P, &clock);
 
     for_each_active_node(s, b, i) report->active_nodes++;
-    return check_particles(s, dt, report);
+    status = check_particles(s, dt, report);
+    if (status != FIRN_OK)
+        undo(s);
+    return status;
 }
 
 static void ref_limits(backend *s, step_limits *limits)
@@ -383,16 +395,22 @@ static void ref_destroy(backend **self)
         return;
     grid_free(&(*self)->grid);
     free((*self)->particles);
+    free((*self)->before);
     free(*self);
     *self = NULL;
 }
 
 static firn_status ref_resize(backend *s, size_t count)
 {
-    particle *particles = realloc(s->particles, (count ? count : 1) * sizeof *particles);
-    if (!particles)
+    size_t bytes = (count ? count : 1) * sizeof *s->particles;
+    particle *particles = realloc(s->particles, bytes);
+    if (particles)
+        s->particles = particles;
+    particle *before = realloc(s->before, bytes);
+    if (before)
+        s->before = before;
+    if (!particles || !before)
         return fail(FIRN_NO_MEMORY, "out of memory for %zu particles", count);
-    s->particles = particles;
     s->count = count;
     return FIRN_OK;
 }
@@ -400,7 +418,7 @@ static firn_status ref_resize(backend *s, size_t count)
 static double ref_memory(const firn_settings *settings, size_t particles, size_t active_blocks)
 {
     (void)settings;
-    return (double)particles * sizeof(particle) +
+    return 2 * (double)particles * sizeof(particle) +
            (double)active_blocks * (sizeof(grid_block) + 4 * sizeof(uint32_t) + sizeof(void *));
 }
 

@@ -66,6 +66,10 @@ static const option simulation_rows[] = {
      .help = "Automatic step: the part of a cell that an elastic wave may cross in a step."},
     {"travel", OPTION_REAL, AT(travel), .fallback = "0.4", .low = 0, .open_low = true, .high = 1,
      .help = "Automatic step: the part of a cell that a particle may cross in a step."},
+    {"retries", OPTION_INTEGER, AT(retries), .fallback = "10", .low = 0, .high = 40,
+     .help =
+         "How often a step that fails may be halved before the run ends: it is undone and tried "
+         "again down to 2^-retries of the automatic step. 0 ends the run at the first failure."},
     {"rest_volume", OPTION_CHOICE, AT(rest_volume), .fallback = "grid",
      .choices = WORDS("grid", "sampled"),
      .help = "Volume of a particle at rest. `grid`: from the density that the grid sees at the "

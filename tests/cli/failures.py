@@ -138,7 +138,8 @@ class BlowUp(Case):
     def test_time_step_ten_times_too_large(self):
         out, _ = self.firn("check", self.scene, "--json")
         step = 10 * json.loads(out)["stable_dt"]
-        set_step = ["--set", f"simulation.time_step={step}", "--set", "simulation.frames=200"]
+        set_step = ["--set", f"simulation.time_step={step}", "--set", "simulation.frames=200",
+                    "--set", "simulation.retries=0"]
         _, err = self.firn("run", self.scene, "-o", "out", *set_step, "--checkpoint-every", 0, code=70)
         self.assertRegex(err, r"step \d+")
         self.assertRegex(err, r"particle \d+")
@@ -147,13 +148,32 @@ class BlowUp(Case):
         self.assertTrue(numpy.isfinite(particles(checkpoint, "position")).all())
         self.assertEqual(leftovers(self.path("out")), [])
         good = attribute(checkpoint, "step")
+        self.assertIn(f"error: step {good} ", err)
         self.assertIn(f"step {good}\n", err)
+        before = state(checkpoint)
+        self.firn("run", self.scene, "-o", "out", *set_step, code=70)
+        self.assertEqual(state(checkpoint), before)
 
         # From the last good state with a stable step it goes on.
         last = attribute(checkpoint, "frame") + 1
         _, err = self.firn("run", self.scene, "-o", "out", "--resume", "out/checkpoint.h5", "--frames", last)
         self.assertIn("another scene", err)
         self.assertEqual(attribute(checkpoint, "frame"), last)
+
+    def test_retries(self):
+        """The same step with retries: the run ends well, and the log and the lines say what it took."""
+        out, _ = self.firn("check", self.scene, "--json")
+        step = 10 * json.loads(out)["stable_dt"]
+        set_step = ["--set", f"simulation.time_step={step}"]
+        _, err = self.firn("run", self.scene, "-o", "whole", *set_step)
+        self.assertRegex(err, r"frame \d+/5 .* \d+ retries")
+        entries = log(self.path("whole"))
+        self.assertGreater(sum(entry["retries"] for entry in entries), 0)
+        self.assertTrue(numpy.isfinite(particles(self.path("whole", "checkpoint.h5"), "position")).all())
+        for step in (3, 7, 11):
+            self.firn("run", self.scene, "-o", "parts", *set_step, "--steps", step)
+        self.firn("run", self.scene, "-o", "parts", *set_step)
+        self.assert_same_run(self.path("whole"), self.path("parts"), 5)
 
 
 class Stopped(Case):

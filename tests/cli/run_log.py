@@ -5,7 +5,7 @@ import math
 
 from harness import FLIGHT, Case, attribute, log, main, particles
 
-FIELDS = """frame time steps dt_min dt_max particles active_nodes mass momentum angular_momentum
+FIELDS = """frame time steps retries dt_min dt_max particles active_nodes mass momentum angular_momentum
 kinetic_energy elastic_energy max_speed J_P_min J_P_max solver_iterations ms seconds""".split()
 STAGES = ["sort", "p2g", "grid", "solve", "g2p", "io"]
 

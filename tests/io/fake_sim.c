@@ -125,6 +125,7 @@ firn_checkpoint_info fake_sim_info(const firn_sim *sim, const char *transfer)
         .kernel = "quadratic",
         .backend = "ref",
         .fingerprint = 0xfedcba9876543210u,
+        .dt_limit = 1.0 / 3,
         .particles = sim->count,
         .is_double = sim->is_double,
     };

@@ -47,7 +47,7 @@ def check_checkpoint(path, count, d, precision, transfer):
             "velocity": (real, (d,)), "F_E": (real, (d, d))}
     want.update({name: (real, ()) for name in SCALARS})
     if transfer == "apic":
-        want["B"] = (real, (d, d))
+        want["B"] = (np.float64, (d, d))
     assert set(state) == set(want), set(state) ^ set(want)
     for name, (kind, inner) in want.items():
         assert state[name].dtype == kind, name
