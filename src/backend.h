@@ -18,7 +18,7 @@ typedef struct backend backend; /* each backend defines its own */
 
 typedef struct backend_problem {
     const firn_settings *settings; /* borrowed for the life of the backend */
-    const collider_set *colliders; /* likewise */
+    const collider_set *colliders; /* likewise; it stands at the time of the step */
     int threads;
 } backend_problem;
 
@@ -67,8 +67,8 @@ typedef struct backend_ops {
                        const double *values);
     firn_status (*get)(const backend *self, firn_attribute attribute, size_t first, size_t count,
                        double *values);
-    /* Steps 1 to 10 from `time` to `time + dt`. `first` asks for step 2, the rest volumes. */
-    firn_status (*step)(backend *self, double time, double dt, bool first, step_report *report);
+    /* Steps 1 to 10, dt forward. `first` asks for step 2, the rest volumes. */
+    firn_status (*step)(backend *self, double dt, bool first, step_report *report);
     void (*limits)(backend *self, step_limits *limits);
     /* Bytes that a run needs at its peak: so many particles, touching so many blocks of 4^d nodes. */
     double (*memory)(const firn_settings *settings, size_t particles, size_t active_blocks);

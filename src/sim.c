@@ -55,8 +55,11 @@ firn_status firn_sim_step(firn_sim *sim)
     double step = settings->time_step == 0 ? sim_stable_dt(sim) : settings->time_step;
     double dt = time_step_to_land(sim->time, frame_time, step);
 
+    firn_status status = collider_set_move(&sim->colliders, sim->time);
+    if (status != FIRN_OK)
+        return status;
     step_report report;
-    firn_status status = sim->ops->step(sim->state, sim->time, dt, sim->step == 0, &report);
+    status = sim->ops->step(sim->state, dt, sim->step == 0, &report);
     if (status == FIRN_BLOWUP)
         return report_blowup(sim, &report, dt);
     if (status != FIRN_OK)

@@ -166,7 +166,7 @@ static firn_status prepare(backend *s)
     return FIRN_OK;
 }
 
-static void fill_pass(backend *s, double time, double dt)
+static void fill_pass(backend *s, double dt)
 {
     cpu_pass *pass = &s->pass;
     pass->hot = s->store.hot;
@@ -177,7 +177,6 @@ static void fill_pass(backend *s, double time, double dt)
     pass->destination = s->store.destination;
     pass->grid = &s->grid;
     pass->colliders = s->colliders;
-    pass->time = time;
     pass->cell_size = s->settings->cell_size;
     pass->origin = pass_origin(s->settings);
     pass->dt = (float)dt;
@@ -199,11 +198,7 @@ static void clear_block(backend *s, uint32_t index)
         centre[a] = (4.0 * block->at[a] + 3.5) * h;
         reach += 3.5 * h * 3.5 * h;
     }
-    block->collides = false;
-    for (size_t c = 0; c < s->colliders->count && !block->collides; c++) {
-        double phi = collider_distance(&s->colliders->items[c], s->pass.time, centre, NULL, NULL);
-        block->collides = phi <= sqrt(reach);
-    }
+    block->near_bodies = collider_set_near(s->colliders, centre, sqrt(reach));
 }
 
 static void clear_blocks(void *context, int thread, size_t begin, size_t end)
@@ -311,7 +306,7 @@ static firn_status report_bad(backend *s, const cpu_outcome *outcome, step_repor
                                     report->bad_what, report->bad_value);
 }
 
-static firn_status cpu_step(backend *s, double time, double dt, bool first, step_report *report)
+static firn_status cpu_step(backend *s, double dt, bool first, step_report *report)
 {
     *report = (step_report){0};
     double clock = stage_clock();
@@ -319,7 +314,7 @@ static firn_status cpu_step(backend *s, double time, double dt, bool first, step
     if (status != FIRN_OK)
         return status;
     s->places_known = false;
-    fill_pass(s, time, dt);
+    fill_pass(s, dt);
     if (s->steps++ % MEMORY_SORT_EVERY == MEMORY_SORT_EVERY - 1)
         status = sort_memory(&s->store, &s->grid, s->threads);
     if (status != FIRN_OK)
@@ -351,7 +346,7 @@ static firn_status cpu_step(backend *s, double time, double dt, bool first, step
 static void cpu_limits(backend *s, step_limits *limits)
 {
     if (!s->limits_known) {
-        fill_pass(s, 0, 0);
+        fill_pass(s, 0);
         cpu_outcome total = {.bad_position = CPU_NONE};
         s->kernels->limits(&s->pass, 0, s->store.count, &total);
         keep_limits(s, &total);

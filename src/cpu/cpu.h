@@ -68,7 +68,7 @@ typedef struct cpu_block {
     uint32_t moved;                   /* particles that the last G2P sent to another cell */
     uint32_t leaving[CPU_DIRECTIONS]; /* of those, how many each way */
     uint32_t next_first, arrival_first, arriving; /* where they go; during a sort */
-    bool collides; /* some collider may be within reach of its nodes or particles */
+    collider_bits near_bodies; /* that may be within reach of its nodes or particles */
 } cpu_block;
 
 typedef struct cpu_grid {
@@ -102,7 +102,6 @@ typedef struct cpu_pass {
     cpu_destination *destination;
     cpu_grid *grid;
     const collider_set *colliders;
-    double time;
     double cell_size;
     double
         origin; /* of a cell's corner from its base node, in cells: 1 (cubic) or 1/2 (quadratic) */

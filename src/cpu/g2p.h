@@ -107,7 +107,7 @@ static __attribute__((noinline)) void collide_lanes(const cpu_pass *pass, const 
         }
         for (int a = 0; a < 3; a++)
             v[a] = velocity->e[a][k];
-        if (collide_velocity(pass->colliders, pass->time, x, v))
+        if (collide_velocity(pass->colliders, block->near_bodies, x, v))
             for (int a = 0; a < 3; a++)
                 velocity->e[a][k] = (float)v[a];
     }
@@ -231,7 +231,7 @@ FN void update_particles(const cpu_pass *pass, cpu_block *block, uint32_t first,
         return_particles(&p, yields);
     for (int a = 0; a < 3; a++)
         p.v.e[a] = apic ? r[a + 1] : r[a + 1] + pass->blend * p.v.e[a];
-    if (block->collides)
+    if (block->near_bodies)
         collide_particles(pass, block, cell, count, &p);
 
     lane_mask counts = lanes_below(count), bad = particles_bad(pass, &p) & counts;

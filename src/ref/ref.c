@@ -175,18 +175,18 @@ static void step04_grid_velocities(backend *s, double dt)
 }
 
 /* A velocity at a place after meeting the colliders. */
-static vec collide(const backend *s, double time, vec x, vec v)
+static vec collide(const backend *s, vec x, vec v)
 {
     double x3[3] = {0}, v3[3] = {0};
     memcpy(x3, x.e, sizeof x.e);
     memcpy(v3, v.e, sizeof v.e);
-    collide_velocity(s->colliders, time, x3, v3);
+    collide_velocity(s->colliders, COLLIDER_ALL, x3, v3);
     memcpy(v.e, v3, sizeof v.e);
     return v;
 }
 
 /* 5. v*_i against the colliders: nodes, particles and bodies all where they are at time n   section 8 */
-static void step05_grid_collisions(backend *s, double time)
+static void step05_grid_collisions(backend *s)
 {
     for_each_active_node(s, b, i)
     {
@@ -195,7 +195,7 @@ static void step05_grid_collisions(backend *s, double time)
         vec x;
         for (int a = 0; a < FIRN_DIM; a++)
             x.e[a] = (double)(4 * block->at[a] + (k >> 2 * a & 3)) * s->settings->cell_size;
-        i->v_new = collide(s, time, x, i->v_new);
+        i->v_new = collide(s, x, i->v_new);
     }
 }
 
@@ -238,9 +238,9 @@ static void step08_particle_velocities(backend *s)
 }
 
 /* 9. v_p against the colliders                                                            section 8 */
-static void step09_particle_collisions(backend *s, double time)
+static void step09_particle_collisions(backend *s)
 {
-    for_each_particle(s, p) p->v = collide(s, time, p->x, p->v);
+    for_each_particle(s, p) p->v = collide(s, p->x, p->v);
 }
 
 /* 10. x_p += dt v_p */
@@ -285,7 +285,7 @@ static firn_status check_particles(const backend *s, double dt, step_report *rep
     return FIRN_OK;
 }
 
-static firn_status ref_step(backend *s, double time, double dt, bool first, step_report *report)
+static firn_status ref_step(backend *s, double dt, bool first, step_report *report)
 {
     double clock = stage_clock();
     *report = (step_report){0};
@@ -297,14 +297,14 @@ static firn_status ref_step(backend *s, double time, double dt, bool first, step
     step03_forces(s);      //                         f_i          eq (6)
     stage_charge(report, FIRN_STAGE_P2G, &clock);
 
-    step04_grid_velocities(s, dt);   //            v*_i         eq (10)
-    step05_grid_collisions(s, time); //          v*_i         §8
+    step04_grid_velocities(s, dt); //            v*_i         eq (10)
+    step05_grid_collisions(s);     //          v*_i         §8
     stage_charge(report, FIRN_STAGE_GRID, &clock);
 
-    step07_deformations(s, dt);          //               F_E, J_P     eq (11), (12)
-    step08_particle_velocities(s);       //            v_p          §4.1(8)
-    step09_particle_collisions(s, time); //      v_p          §8
-    step10_positions(s, dt);             //                  x_p          §4.1(10)
+    step07_deformations(s, dt);    //               F_E, J_P     eq (11), (12)
+    step08_particle_velocities(s); //            v_p          §4.1(8)
+    step09_particle_collisions(s); //      v_p          §8
+    step10_positions(s, dt);       //                  x_p          §4.1(10)
     stage_charge(report, FIRN_STAGE_G2P, &clock);
 
     for_each_active_node(s, b, i) report->active_nodes++;

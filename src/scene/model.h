@@ -33,9 +33,22 @@ typedef struct scene_snow {
     scene_mark mark;
 } scene_snow;
 
+typedef enum scene_interpolation { SCENE_SMOOTH, SCENE_LINEAR } scene_interpolation;
+
+/* Keyframes as they are told, in the scene or in a file. */
+typedef struct scene_path {
+    size_t point_count;
+    motion_point *points;
+    char *file;
+    scene_interpolation interpolation;
+} scene_path;
+
 typedef struct scene_collider {
     char *name;
-    collider body; /* its shape is owned here */
+    collider body;              /* its shape and keys are owned here */
+    double angular_velocity[3]; /* degrees/s */
+    size_t has_path;
+    scene_path path;
     scene_mark mark;
 } scene_collider;
 
@@ -61,6 +74,9 @@ scene_material scene_default_material(void);
 
 /* The points of snow object `index`; a failure names the object and where the scene asks for it. */
 firn_status scene_sample(const firn_scene *scene, size_t index, sample_points *points);
+
+/* The bodies of a scene at time 0; they borrow from it. */
+firn_status scene_colliders(const firn_scene *scene, collider_set *set);
 
 void scene_lame(const scene_material *m, double *mu0, double *lambda0);
 
