@@ -70,6 +70,9 @@ typedef struct backend_ops {
     /* Steps 1 to 10, dt forward. `first` asks for step 2, the rest volumes. */
     firn_status (*step)(backend *self, double dt, bool first, step_report *report);
     void (*limits)(backend *self, step_limits *limits);
+    /* A box that holds all particles, as tight as is cheap; like the limits, a pure function of them.
+     * low > high when there are none. */
+    void (*bounds)(const backend *self, double low[3], double high[3]);
     /* Bytes that a run needs at its peak: so many particles, touching so many blocks of 4^d nodes. */
     double (*memory)(const firn_settings *settings, size_t particles, size_t active_blocks);
 } backend_ops;

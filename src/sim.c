@@ -18,8 +18,14 @@ double sim_stable_dt(firn_sim *sim)
     const firn_settings *s = &sim->scene->settings;
     step_limits limits;
     sim->ops->limits(sim->state, &limits);
-    return time_step_stable(s->cell_size, limits.max_wave_speed, limits.max_speed, s->cfl,
-                            s->travel);
+    double dt =
+        time_step_stable(s->cell_size, limits.max_wave_speed, limits.max_speed, s->cfl, s->travel);
+    if (!sim->colliders.limits_steps)
+        return dt;
+    double low[3], high[3];
+    sim->ops->bounds(sim->state, low, high);
+    return collider_set_step(&sim->colliders, sim->time, low, high, limits.max_speed, s->travel,
+                             fmin(dt, 1 / s->fps));
 }
 
 /* The first frame time after now. */

@@ -21,6 +21,17 @@ void firn_sim_destroy(firn_sim **sim)
     *sim = NULL;
 }
 
+static void warn_of_colliders(const firn_sim *sim)
+{
+    char **remarks;
+    size_t count = collider_remarks(sim->scene, &sim->colliders, 0, &remarks);
+    for (size_t k = 0; k < count; k++) {
+        log_message(FIRN_LOG_WARNING, "%s", remarks[k]);
+        free(remarks[k]);
+    }
+    free(remarks);
+}
+
 firn_status sim_make(const firn_scene *scene, const firn_sim_options *options, size_t count,
                      firn_sim **out)
 {
@@ -58,6 +69,7 @@ firn_status sim_make(const firn_scene *scene, const firn_sim_options *options, s
         firn_sim_destroy(&sim);
         return status;
     }
+    warn_of_colliders(sim);
     firn_sim_reset_progress(sim);
     *out = sim;
     return FIRN_OK;

@@ -46,10 +46,10 @@ void collider_pose_at(const collider *c, double time, collider_pose *pose)
     }
 }
 
-firn_status collider_set_create(int dimensions, const collider *items, size_t count,
-                                collider_set *set)
+firn_status collider_set_create(int dimensions, double cell_size, const collider *items,
+                                size_t count, collider_set *set)
 {
-    *set = (collider_set){.dimensions = dimensions, .count = count};
+    *set = (collider_set){.dimensions = dimensions, .cell_size = cell_size, .count = count};
     set->items = malloc((count + 1) * sizeof *set->items);
     set->poses = malloc((count + 1) * sizeof *set->poses);
     if (!set->items || !set->poses) {
@@ -58,6 +58,12 @@ firn_status collider_set_create(int dimensions, const collider *items, size_t co
     }
     if (count > 0)
         memcpy(set->items, items, count * sizeof *items);
+    double thick = COLLIDER_THICK * cell_size;
+    for (size_t n = 0; n < count; n++) {
+        collider *c = &set->items[n];
+        c->thickness = collider_thickness(c->shape, dimensions, thick);
+        set->limits_steps = set->limits_steps || motion_moves(&c->motion) || c->thickness < thick;
+    }
     return collider_set_move(set, 0);
 }
 
@@ -127,7 +133,15 @@ static void flatten(double n[3])
     n[2] = 0;
 }
 
-bool collide_velocity(const collider_set *set, collider_bits near, const double x[3], double v[3])
+/* How far out a particle at this depth is to be moved in one step. */
+static double way_out(const collider_set *set, const collider *c, double phi)
+{
+    double h = set->cell_size, allowed = fmin(h, c->thickness) / 4;
+    return fmin(fmax(-phi - allowed, 0), h / 20);
+}
+
+bool collide_particle(const collider_set *set, collider_bits near, const double x[3], double v[3],
+                      double shift[3])
 {
     bool touched = false;
     vec snow = {{v[0], v[1], v[2]}};
@@ -135,17 +149,27 @@ bool collide_velocity(const collider_set *set, collider_bits near, const double 
         const collider *c = &set->items[n];
         const collider_pose *pose = &set->poses[n];
         vec normal, body;
+        double phi;
         if (!(near & bit_of(n)) || !is_in_box(pose, x, 0) ||
-            collider_distance(c, pose, x, normal.e, body.e) > 0)
+            (phi = collider_distance(c, pose, x, normal.e, body.e)) > 0)
             continue;
         if (set->dimensions == 2) {
             flatten(normal.e);
             body.e[2] = 0;
         }
         snow = collide_response(snow, body, normal, c->friction, c->sticky);
+        double way = way_out(set, c, phi);
+        for (int i = 0; i < 3; i++)
+            shift[i] += way * normal.e[i];
         touched = true;
     }
     for (int i = 0; i < 3; i++)
         v[i] = snow.e[i];
     return touched;
+}
+
+bool collide_velocity(const collider_set *set, collider_bits near, const double x[3], double v[3])
+{
+    double unused[3] = {0};
+    return collide_particle(set, near, x, v, unused);
 }

@@ -21,7 +21,11 @@ typedef struct collider {
     motion motion;
     double friction; /* Coulomb coefficient */
     bool sticky;
+    double thickness; /* m, of its thinnest walls, or `COLLIDER_THICK` cells; filled by the set */
 } collider;
+
+/* Cells: walls thicker than this are no concern. */
+#define COLLIDER_THICK 2.0
 
 typedef struct collider_pose {
     motion_pose at;
@@ -30,14 +34,16 @@ typedef struct collider_pose {
 
 typedef struct collider_set {
     int dimensions; /* in 2D normals and velocities lie in the plane */
+    double cell_size;
+    bool limits_steps; /* some body moves or has thin walls */
     size_t count;
     collider *items;      /* owned; what they point to is borrowed */
     collider_pose *poses; /* owned */
 } collider_set;
 
 /* Copies `items`; the set then stands at time 0. */
-firn_status collider_set_create(int dimensions, const collider *items, size_t count,
-                                collider_set *set);
+firn_status collider_set_create(int dimensions, double cell_size, const collider *items,
+                                size_t count, collider_set *set);
 void collider_set_clear(collider_set *set);
 
 firn_status collider_set_move(collider_set *set, double time);
@@ -59,5 +65,28 @@ collider_bits collider_set_near(const collider_set *set, const double x[3], doub
 /* The velocity of snow at x after meeting these bodies in order. v has 3 entries (0 beyond the
  * scene's dimensions). Returns whether any was touched. */
 bool collide_velocity(const collider_set *set, collider_bits near, const double x[3], double v[3]);
+
+/* The same for a particle, which velocities alone would leave where it got in: one that is deeper
+ * inside than a quarter of a cell (of a wall, if that is thinner) is told to `shift` outward, by a
+ * twentieth of a cell at a time. */
+bool collide_particle(const collider_set *set, collider_bits near, const double x[3], double v[3],
+                      double shift[3]);
+
+/* ---- How long a step may be: limits.c -------------------------------------------------------- */
+
+/*
+ * Of `dt` as much as the bodies allow from a time on, for snow within a box that moves at up to
+ * `snow_speed`: no point of a body near the snow passes more than `travel` of a cell, and no snow
+ * gets past the middle of a thin wall, where the way out would be the other side.
+ */
+double collider_set_step(const collider_set *set, double time, const double low[3],
+                         const double high[3], double snow_speed, double travel, double dt);
+
+/* The largest speed of any point of the body in a box, exactly (for rigid motion a corner has it). */
+double collider_speed(const collider_pose *pose, const double low[3], const double high[3]);
+
+/* The thickness of the thinnest walls that make up a part of the surface worth counting, at most
+ * `enough`. */
+double collider_thickness(const shape *s, int dimensions, double enough);
 
 #endif

@@ -188,6 +188,12 @@ static carried carried_at(const motion *m, double time)
 
 /* ---- Poses ----------------------------------------------------------------------------------- */
 
+bool motion_moves(const motion *m)
+{
+    return m->key_count > 1 || dot3(m->velocity, m->velocity) > 0 ||
+           dot3(m->angular_velocity, m->angular_velocity) > 0;
+}
+
 void motion_pose_at(const motion *m, double time, motion_pose *pose)
 {
     carried c = carried_at(m, time);

@@ -59,6 +59,9 @@ typedef struct motion_pose {
  * turn by the difference of their angles, whole turns included; others take the shortest way. */
 motion_key *motion_keys_create(const motion_point *points, size_t count, bool smooth);
 
+/* Whether it ever does. */
+bool motion_moves(const motion *m);
+
 void motion_pose_at(const motion *m, double time, motion_pose *pose);
 
 /* World to shape. */

@@ -354,6 +354,26 @@ static void cpu_limits(backend *s, step_limits *limits)
     *limits = s->limits;
 }
 
+/* By whole blocks: the cells of block b have their corners in 4 b .. 4 b + 5. */
+static void cpu_bounds(const backend *s, double low[3], double high[3])
+{
+    size_t count = s->sorted ? s->grid.count : s->store.count;
+    for (int a = 0; a < 3; a++) {
+        bool flat = a >= s->settings->dimensions;
+        int32_t least = INT32_MAX, most = INT32_MIN;
+        for (size_t k = 0; k < count && !flat; k++) {
+            if (s->sorted && s->grid.blocks[k].count == 0)
+                continue;
+            int32_t at = s->sorted ? s->grid.blocks[k].at[a] : s->base[k][a] >> 2;
+            least = at < least ? at : least;
+            most = at > most ? at : most;
+        }
+        bool none = least > most;
+        low[a] = flat ? 0 : none ? INFINITY : 4.0 * least * s->settings->cell_size;
+        high[a] = flat ? 0 : none ? -INFINITY : (4.0 * most + 5) * s->settings->cell_size;
+    }
+}
+
 static double cpu_memory(const firn_settings *settings, size_t particles, size_t active_blocks)
 {
     bool apic = settings->transfer == FIRN_APIC;
@@ -374,5 +394,6 @@ const backend_ops cpu_backend = {
     .get = cpu_get,
     .step = cpu_step,
     .limits = cpu_limits,
+    .bounds = cpu_bounds,
     .memory = cpu_memory,
 };

@@ -96,20 +96,23 @@ FN lane_mask lanes_below(int count)
 
 /* Step 9, for particles of a block that a collider may reach: x and v of up to 16. */
 static __attribute__((noinline)) void collide_lanes(const cpu_pass *pass, const cpu_block *block,
-                                                    const uint8_t *cell, int count, const vec *at,
+                                                    const uint8_t *cell, int count, vec *at,
                                                     vec *velocity)
 {
     for (int k = 0; k < count; k++) {
-        double x[3] = {0}, v[3];
+        double x[3] = {0}, v[3], shift[3] = {0};
         for (int a = 0; a < pass->grid->dimensions; a++) {
             int base = 4 * block->at[a] + cpu_cell_at(cell[k], a);
             x[a] = (base + pass->origin + at->e[a][k]) * pass->cell_size;
         }
         for (int a = 0; a < 3; a++)
             v[a] = velocity->e[a][k];
-        if (collide_velocity(pass->colliders, block->near_bodies, x, v))
-            for (int a = 0; a < 3; a++)
-                velocity->e[a][k] = (float)v[a];
+        if (!collide_particle(pass->colliders, block->near_bodies, x, v, shift))
+            continue;
+        for (int a = 0; a < 3; a++) {
+            velocity->e[a][k] = (float)v[a];
+            at->e[a][k] += (float)(shift[a] / pass->cell_size);
+        }
     }
 }
 
@@ -119,6 +122,7 @@ FN void collide_particles(const cpu_pass *pass, const cpu_block *block, const ui
 {
     vec x = p->x, v = p->v;
     collide_lanes(pass, block, cell, count, &x, &v);
+    p->x = x;
     p->v = v;
 }
 

@@ -158,11 +158,6 @@ static double speed(const double v[3])
     return sqrt(v[0] * v[0] + v[1] * v[1] + v[2] * v[2]);
 }
 
-static bool moves(const motion *m)
-{
-    return speed(m->velocity) > 0 || speed(m->angular_velocity) > 0 || m->key_count > 1;
-}
-
 static void warn_still(const census *c)
 {
     const firn_scene *scene = c->scene;
@@ -170,10 +165,27 @@ static void warn_still(const census *c)
     for (size_t i = 0; i < scene->snow_count; i++)
         moving += speed(scene->snow[i].velocity);
     for (size_t i = 0; i < scene->collider_count; i++)
-        moving += moves(&scene->colliders[i].body.motion);
+        moving += motion_moves(&scene->colliders[i].body.motion);
     if (moving == 0)
         warn(c->estimate, "%s: nothing will move: simulation.gravity and every velocity are zero",
              scene->simulation_mark.where);
+}
+
+static firn_status warn_colliders(const census *c)
+{
+    collider_set set;
+    firn_status status = scene_colliders(c->scene, &set);
+    if (status != FIRN_OK)
+        return status;
+    char **remarks;
+    size_t count = collider_remarks(c->scene, &set, c->estimate->stable_dt, &remarks);
+    for (size_t k = 0; k < count; k++) {
+        warn(c->estimate, "%s", remarks[k]);
+        free(remarks[k]);
+    }
+    free(remarks);
+    collider_set_clear(&set);
+    return FIRN_OK;
 }
 
 /* ---- the estimate ---------------------------------------------------------------------------- */
@@ -285,9 +297,10 @@ firn_status firn_scene_estimate(const firn_scene *scene, const firn_sim_options 
         warn_still(&c);
         estimate_time(&c, ops);
         estimate_space(&c, ops);
-    } else {
-        firn_estimate_clear(estimate);
+        status = warn_colliders(&c);
     }
+    if (status != FIRN_OK)
+        firn_estimate_clear(estimate);
     cell_set_clear(&c.cells);
     cell_set_clear(&c.bases);
     return status;

@@ -78,6 +78,11 @@ firn_status scene_sample(const firn_scene *scene, size_t index, sample_points *p
 /* The bodies of a scene at time 0; they borrow from it. */
 firn_status scene_colliders(const firn_scene *scene, collider_set *set);
 
+/* What is to be said about bodies that are too thin or too fast, where the snow alone would allow steps
+ * of `stable_dt` (0: not known). The lines and their array are owned by the caller. */
+size_t collider_remarks(const firn_scene *scene, const collider_set *set, double stable_dt,
+                        char ***remarks);
+
 void scene_lame(const scene_material *m, double *mu0, double *lambda0);
 
 #endif

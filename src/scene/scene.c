@@ -89,8 +89,8 @@ firn_status scene_colliders(const firn_scene *scene, collider_set *set)
     collider *bodies = allocate(scene->collider_count, sizeof *bodies);
     for (size_t i = 0; i < scene->collider_count; i++)
         bodies[i] = scene->colliders[i].body;
-    firn_status status =
-        collider_set_create(scene->settings.dimensions, bodies, scene->collider_count, set);
+    firn_status status = collider_set_create(scene->settings.dimensions, scene->settings.cell_size,
+                                             bodies, scene->collider_count, set);
     free(bodies);
     return status;
 }

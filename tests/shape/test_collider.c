@@ -18,7 +18,7 @@ static bool meet_all(int dimensions, size_t count, const collider *items, const 
                      double v[3])
 {
     collider_set set;
-    assert_int_equal(collider_set_create(dimensions, items, count, &set), FIRN_OK);
+    assert_int_equal(collider_set_create(dimensions, 0.1, items, count, &set), FIRN_OK);
     bool touched = collide_velocity(&set, COLLIDER_ALL, x, v);
     collider_set_clear(&set);
     return touched;
@@ -153,6 +153,73 @@ static void normals_lie_in_the_plane_in_2d(void **state)
     shape_destroy(&c.shape);
 }
 
+static double thickness_of(shape *s, int dimensions)
+{
+    double thickness = collider_thickness(s, dimensions, 1);
+    shape_destroy(&s);
+    return thickness;
+}
+
+static void assert_thickness(double found, double expected)
+{
+    if (!(fabs(found - expected) <= 2e-3))
+        fail_msg("thickness %g is not %g", found, expected);
+}
+
+/* Walls count, wherever they are; edges of thick bodies do not. */
+static void thin_walls_are_found(void **state)
+{
+    (void)state;
+    assert_thickness(thickness_of(halfspace(), 3), 1);
+    assert_thickness(thickness_of(turned(halfspace(), 0, 0.4), 2), 1);
+    assert_thickness(thickness_of(box(5, 5, 5), 3), 1);
+    assert_thickness(thickness_of(box(5, 0.1, 5), 3), 0.2);
+    assert_thickness(thickness_of(tumbled(box(5, 0.1, 5)), 3), 0.2);
+    assert_thickness(thickness_of(box(5, 0.1, INFINITY), 2), 0.2);
+    assert_thickness(thickness_of(box(5, 5, 0.1), 2), 1); /* its slice is a large square */
+    assert_thickness(thickness_of(sphere(0.15), 3), 0.3);
+    assert_thickness(thickness_of(without(sphere(2), sphere(1.9)), 3), 0.1);
+    assert_thickness(thickness_of(joined(sphere(1), box(3, 0.05, 3)), 3), 0.1);
+    /* A roof: a right angle between two faces that are far apart elsewhere. */
+    assert_thickness(thickness_of(common(turned(box(4, 4, 9), 2, M_PI / 4), halfspace()), 3), 1);
+    shape *slab =
+        common(moved(halfspace(), 0, 0.05, 0), moved(turned(halfspace(), 0, M_PI), 0, 0, 0));
+    assert_thickness(thickness_of(slab, 3), 0.05);
+}
+
+/* A body at 50 m/s may go 0.4 of a cell in a step, and none is taken from those far away. */
+static void fast_bodies_shorten_steps(void **state)
+{
+    (void)state;
+    collider fast = {.shape = box(1, 1, 1), .motion.velocity = {50, 0, 0}};
+    collider_set set;
+    const double low[3] = {1.05, 0, 0}, high[3] = {3, 1, 1}, away[3] = {9, 9, 9};
+    assert_int_equal(collider_set_create(3, 0.1, &fast, 1, &set), FIRN_OK);
+    assert_true(set.limits_steps);
+    assert_true(fabs(collider_set_step(&set, 0, low, high, 3, 0.4, 1e-2) - 0.04 / 50) < 1e-15);
+    assert_true(collider_set_step(&set, 0, away, away, 3, 0.4, 1e-2) == 1e-2);
+    collider_set_clear(&set);
+    /* A wheel's rim at 2 m, as far as it is in the snow: up to y = 1 here. */
+    collider wheel = {.shape = box(0.5, 2, 0.5), .motion.angular_velocity = {0, 0, 10}};
+    const double below[3] = {-9, -9, -9}, upto[3] = {9, 0.8, 9};
+    assert_int_equal(collider_set_create(3, 0.1, &wheel, 1, &set), FIRN_OK);
+    double rim = 10 * hypot(0.5, 2), dt = collider_set_step(&set, 0, below, upto, 0, 0.4, 1e-6);
+    assert_true(dt == 1e-6);
+    dt = collider_set_step(&set, 0, below, upto, 0, 0.4, 1);
+    assert_true(dt <= 0.04 / rim && dt > 0.03 / 20);
+    collider_set_clear(&set);
+    /* A wall of half a cell: snow and wall together go less than half of it. */
+    collider thin = {.shape = box(0.025, 4, 4)};
+    assert_int_equal(collider_set_create(3, 0.1, &thin, 1, &set), FIRN_OK);
+    assert_true(set.limits_steps);
+    dt = collider_set_step(&set, 0, below, upto, 8, 0.4, 1);
+    assert_true(fabs(dt * 8 / 0.05 - 0.4) < 0.02);
+    collider_set_clear(&set);
+    shape_destroy(&thin.shape);
+    shape_destroy(&wheel.shape);
+    shape_destroy(&fast.shape);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -164,6 +231,8 @@ int main(void)
         cmocka_unit_test(sticky_bodies_hold_whatever_touches_them),
         cmocka_unit_test(bodies_act_in_order),
         cmocka_unit_test(normals_lie_in_the_plane_in_2d),
+        cmocka_unit_test(thin_walls_are_found),
+        cmocka_unit_test(fast_bodies_shorten_steps),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
