@@ -23,7 +23,7 @@ typedef struct backend backend; /* each backend defines its own */
 
 typedef struct backend_problem {
     const firn_settings *settings; /* borrowed for the life of the backend */
-    const collider_set *colliders; /* likewise */
+    const collider_set *colliders; /* likewise; it stands at the time of the step */
     int threads;
 } backend_problem;
 
@@ -34,9 +34,9 @@ typedef struct step_limits {
     double max_wave_speed; /* m/s, of the hardened material */
 } step_limits;
 
-/* One step to take: from `time` to `time + dt`. */
+/* One step to take. The colliders stand where they are when it begins. */
 typedef struct step_plan {
-    double time, dt;
+    double dt;
     bool first; /* asks for step 2, the rest volumes */
 } step_plan;
 
@@ -82,6 +82,9 @@ typedef struct backend_ops {
     /* Steps 1 to 10; after FIRN_BLOWUP the particles are as they were before. */
     firn_status (*step)(backend *self, const step_plan *plan, step_report *report);
     void (*limits)(backend *self, step_limits *limits);
+    /* A box that holds all particles, as tight as is cheap; like the limits, a pure function of them.
+     * low > high when there are none. */
+    void (*bounds)(const backend *self, double low[3], double high[3]);
     /* Bytes that a run needs at its peak: so many particles, touching so many blocks of 4^d nodes. */
     double (*memory)(const firn_settings *settings, size_t particles, size_t active_blocks);
 } backend_ops;

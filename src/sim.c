@@ -19,8 +19,14 @@ double sim_stable_dt(firn_sim *sim)
     const firn_settings *s = &sim->scene->settings;
     step_limits limits;
     sim->ops->limits(sim->state, &limits);
-    return time_step_stable(s->cell_size, limits.max_wave_speed, limits.max_speed, s->cfl,
-                            s->travel);
+    double dt =
+        time_step_stable(s->cell_size, limits.max_wave_speed, limits.max_speed, s->cfl, s->travel);
+    if (!sim->colliders.limits_steps)
+        return dt;
+    double low[3], high[3];
+    sim->ops->bounds(sim->state, low, high);
+    return collider_set_step(&sim->colliders, sim->time, low, high, limits.max_speed, s->travel,
+                             fmin(dt, 1 / s->fps));
 }
 
 /* The first frame time after now. */
@@ -81,11 +87,14 @@ static firn_status try_step(firn_sim *sim, step_range range, double limit)
 {
     int next = next_frame(sim);
     double frame_time = next / sim->scene->settings.fps;
+    firn_status status = collider_set_move(&sim->colliders, sim->time);
+    if (status != FIRN_OK)
+        return status;
     for (int halvings = 0;; halvings++) {
         double dt = time_step_to_land(sim->time, frame_time, limit);
-        step_plan plan = {.time = sim->time, .dt = dt, .first = sim->step == 0};
+        step_plan plan = {.dt = dt, .first = sim->step == 0};
         step_report report;
-        firn_status status = sim->ops->step(sim->state, &plan, &report);
+        status = sim->ops->step(sim->state, &plan, &report);
         count_work(sim, &report);
         if (status == FIRN_OK) {
             finish_step(sim, &report, next, dt);

@@ -13,7 +13,7 @@ void firn_sim_destroy(firn_sim **sim)
         return;
     if ((*sim)->state)
         (*sim)->ops->destroy(&(*sim)->state);
-    free((*sim)->colliders.items);
+    collider_set_clear(&(*sim)->colliders);
     free((*sim)->ids);
     free((*sim)->objects);
     firn_scene_destroy(&(*sim)->scene);
@@ -29,6 +29,17 @@ static firn_status make_backend(const firn_sim *sim, backend **state)
     if (status == FIRN_OK)
         status = sim->ops->resize(*state, sim->count);
     return status;
+}
+
+static void warn_of_colliders(const firn_sim *sim)
+{
+    char **remarks;
+    size_t count = collider_remarks(sim->scene, &sim->colliders, 0, &remarks);
+    for (size_t k = 0; k < count; k++) {
+        log_message(FIRN_LOG_WARNING, "%s", remarks[k]);
+        free(remarks[k]);
+    }
+    free(remarks);
 }
 
 firn_status sim_make(const firn_scene *scene, const firn_sim_options *options, size_t count,
@@ -50,15 +61,12 @@ firn_status sim_make(const firn_scene *scene, const firn_sim_options *options, s
     sim->scene = scene_copy(scene);
     sim->ids = malloc((count + 1) * sizeof *sim->ids);
     sim->objects = calloc(count + 1, sizeof *sim->objects);
-    sim->colliders.items = calloc(scene->collider_count + 1, sizeof *sim->colliders.items);
     firn_status status = FIRN_OK;
-    if (!sim->scene || !sim->ids || !sim->objects || !sim->colliders.items)
+    if (!sim->scene || !sim->ids || !sim->objects)
         status = fail(FIRN_NO_MEMORY, "out of memory for %zu particles", count);
+    if (status == FIRN_OK)
+        status = scene_colliders(sim->scene, &sim->colliders);
     if (status == FIRN_OK) {
-        sim->colliders.count = sim->scene->collider_count;
-        sim->colliders.dimensions = dimensions;
-        for (size_t c = 0; c < sim->colliders.count; c++)
-            sim->colliders.items[c] = sim->scene->colliders[c].body;
         for (size_t r = 0; r < count; r++)
             sim->ids[r] = r;
         status = make_backend(sim, &sim->state);
@@ -67,6 +75,7 @@ firn_status sim_make(const firn_scene *scene, const firn_sim_options *options, s
         firn_sim_destroy(&sim);
         return status;
     }
+    warn_of_colliders(sim);
     firn_sim_reset_progress(sim);
     *out = sim;
     return FIRN_OK;

@@ -1,6 +1,5 @@
 /* The backend `cpu`: memory and the order of passes. See cpu.h. */
 #include "cpu/state.h"
-#include "cpu/undo.h"
 
 #include <float.h>
 #include <math.h>
@@ -56,7 +55,6 @@ static void cpu_destroy(backend **self)
     free(s->outcome);
     team_destroy(&s->threads);
     free(s->base);
-    undo_free(s);
     free(s);
     *self = NULL;
 }
@@ -101,7 +99,6 @@ static firn_status cpu_resize(backend *s, size_t count)
                     CPU_NONE - 1);
     free_store(&s->store);
     free(s->base);
-    undo_free(s);
     cpu_store *store = &s->store;
     store->count = count;
     store->hot = allocate(count, sizeof *store->hot);
@@ -175,7 +172,7 @@ static firn_status prepare(backend *s)
     return FIRN_OK;
 }
 
-static void fill_pass(backend *s, double time, double dt)
+static void fill_pass(backend *s, double dt)
 {
     cpu_pass *pass = &s->pass;
     pass->hot = s->store.hot;
@@ -186,7 +183,6 @@ static void fill_pass(backend *s, double time, double dt)
     pass->destination = s->store.destination;
     pass->grid = &s->grid;
     pass->colliders = s->colliders;
-    pass->time = time;
     pass->cell_size = s->settings->cell_size;
     pass->origin = pass_origin(s->settings);
     pass->dt = (float)dt;
@@ -208,11 +204,7 @@ static void clear_block(backend *s, uint32_t index)
         centre[a] = (4.0 * block->at[a] + 3.5) * h;
         reach += 3.5 * h * 3.5 * h;
     }
-    block->collides = false;
-    for (size_t c = 0; c < s->colliders->count && !block->collides; c++) {
-        double phi = collider_distance(&s->colliders->items[c], s->pass.time, centre, NULL, NULL);
-        block->collides = phi <= sqrt(reach);
-    }
+    block->near_bodies = collider_set_near(s->colliders, centre, sqrt(reach));
 }
 
 static void clear_blocks(void *context, int thread, size_t begin, size_t end)
@@ -305,7 +297,7 @@ static void cpu_limits(backend *s, step_limits *limits)
 {
     if (!s->limits_known) {
         know_waves(s);
-        fill_pass(s, 0, 0);
+        fill_pass(s, 0);
         cpu_outcome total = no_outcome;
         s->kernels->limits(&s->pass, 0, s->store.count, &total);
         keep_limits(s, &total);
@@ -313,31 +305,86 @@ static void cpu_limits(backend *s, step_limits *limits)
     *limits = s->limits;
 }
 
-/* Names the first particle that went wrong this step, and what did; then there was no such step. */
+/* By whole blocks: the cells of block b have their corners in 4 b .. 4 b + 5. */
+static void cpu_bounds(const backend *s, double low[3], double high[3])
+{
+    size_t count = s->sorted ? s->grid.count : s->store.count;
+    for (int a = 0; a < 3; a++) {
+        bool flat = a >= s->settings->dimensions;
+        int32_t least = INT32_MAX, most = INT32_MIN;
+        for (size_t k = 0; k < count && !flat; k++) {
+            if (s->sorted && s->grid.blocks[k].count == 0)
+                continue;
+            int32_t at = s->sorted ? s->grid.blocks[k].at[a] : s->base[k][a] >> 2;
+            least = at < least ? at : least;
+            most = at > most ? at : most;
+        }
+        bool none = least > most;
+        low[a] = flat ? 0 : none ? INFINITY : 4.0 * least * s->settings->cell_size;
+        high[a] = flat ? 0 : none ? -INFINITY : (4.0 * most + 5) * s->settings->cell_size;
+    }
+}
+
+/* Names the first particle that went wrong, and what did. */
 static firn_status report_bad(backend *s, const cpu_outcome *outcome, step_report *report)
 {
-    uint32_t slot = s->store.order[outcome->bad_position];
-    const cpu_hot *hot = &s->store.hot[slot];
-    double stretch = 0;
-    for (int k = 0; k < 9; k++)
-        stretch += (double)hot->F[k] * hot->F[k];
-    report->bad_row = s->store.row[slot];
+    report->bad_row = s->store.row[s->store.order[outcome->bad_position]];
     report->bad_value = outcome->bad_speed;
     if (!isfinite(outcome->bad_speed))
         report->bad_what = "velocity is not finite";
-    else if (!(stretch <= FLT_MAX))
-        report->bad_what = "deformation is not finite", report->bad_value = stretch;
-    else if (!(hot->J_P > 0 && hot->J_P <= FLT_MAX))
-        report->bad_what = "plastic volume ratio J_P is not positive", report->bad_value = hot->J_P;
+    else if (!(outcome->bad_stretch <= FLT_MAX))
+        report->bad_what = "deformation is not finite", report->bad_value = outcome->bad_stretch;
+    else if (!(outcome->bad_J_P > 0 && outcome->bad_J_P <= FLT_MAX))
+        report->bad_what = "plastic volume ratio J_P is not positive",
+        report->bad_value = outcome->bad_J_P;
     else
         report->bad_what = "moved more than a cell in one step, at a speed in m/s of";
-    undo_step(s);
-    s->steps--;
-    s->places_known = false;
     firn_status status = cpu_get(s, FIRN_POSITION, report->bad_row, 1, report->bad_position);
     return status != FIRN_OK ? status
                              : fail(FIRN_BLOWUP, "particle row %zu: %s %g", report->bad_row,
                                     report->bad_what, report->bad_value);
+}
+
+/* The largest speed of any body where snow may meet it. */
+static double body_speed(const backend *s)
+{
+    double low[3], high[3], speed = 0;
+    if (!s->colliders->limits_steps)
+        return 0;
+    cpu_bounds(s, low, high);
+    for (size_t c = 0; c < s->colliders->count; c++)
+        speed = fmax(speed, collider_speed(&s->colliders->poses[c], low, high));
+    return speed;
+}
+
+/*
+ * The speed of nodes along an axis up to which G2P cannot spoil a particle; negative when there is none.
+ *
+ * While no component of a node's velocity exceeds `calm`, entries of dt grad v are at most 2 calm dt/h
+ * (the slopes of a spline sum to 2 at most), three of them less than 1: I + dt grad v keeps its
+ * orientation, and J_P its sign. And |v_p| is at most sqrt(3) calm, with FLIP more by
+ * alpha (|v_p| + |v_i|), and by twice the speed of a body that it meets. The first step meets values
+ * from outside.
+ */
+static float calm_speed(backend *s, double dt)
+{
+    if (s->steps == 0)
+        return -1;
+    step_limits limits;
+    cpu_limits(s, &limits);
+    double cell = s->settings->cell_size / dt; /* m/s: a cell in this step */
+    double flip = s->settings->transfer == FIRN_APIC ? 0 : 2 * s->settings->blend;
+    double rest = cell - flip * limits.max_speed - 2 * body_speed(s);
+    return (float)fmin(0.16 * cell, rest / 1.75);
+}
+
+/* Whether G2P would leave all particles fit to go on. Asked when nodes are faster than calm. */
+static bool trial_succeeds(backend *s)
+{
+    s->pass.trial = true;
+    team_for(s->threads, s->grid.count, 4, g2p_blocks, s);
+    s->pass.trial = false;
+    return merged(s).bad_position == CPU_NONE;
 }
 
 static firn_status cpu_step(backend *s, const step_plan *plan, step_report *report)
@@ -348,10 +395,8 @@ static firn_status cpu_step(backend *s, const step_plan *plan, step_report *repo
     if (status != FIRN_OK)
         return status;
     s->places_known = false;
-    step_limits limits;
-    cpu_limits(s, &limits);
-    fill_pass(s, plan->time, plan->dt);
-    s->pass.calm = undo_calm_speed(s, &limits, plan->dt);
+    s->pass.calm = calm_speed(s, plan->dt);
+    fill_pass(s, plan->dt);
     if (s->steps++ % MEMORY_SORT_EVERY == MEMORY_SORT_EVERY - 1)
         status = sort_memory(&s->store, &s->grid, s->threads);
     if (status != FIRN_OK)
@@ -367,14 +412,16 @@ static firn_status cpu_step(backend *s, const step_plan *plan, step_report *repo
     for (int t = 0; t < team_threads(s->threads); t++)
         s->outcome[t] = no_outcome;
     team_for(s->threads, s->grid.count, 16, grid_blocks, s);
-    if (merged(s).wild)
-        status = undo_prepare(s);
-    if (status != FIRN_OK)
-        return status;
     stage_charge(report, FIRN_STAGE_GRID, &clock);
+    cpu_outcome outcome = merged(s);
+    if (outcome.wild && !trial_succeeds(s)) {
+        outcome = merged(s);
+        s->steps--;
+        return report_bad(s, &outcome, report);
+    }
     team_for(s->threads, s->grid.count, 4, g2p_blocks, s);
     stage_charge(report, FIRN_STAGE_G2P, &clock);
-    cpu_outcome outcome = merged(s);
+    outcome = merged(s);
     report->active_nodes = outcome.active_nodes;
     if (outcome.bad_position != CPU_NONE)
         return report_bad(s, &outcome, report);
@@ -404,5 +451,6 @@ const backend_ops cpu_backend = {
     .get = cpu_get,
     .step = cpu_step,
     .limits = cpu_limits,
+    .bounds = cpu_bounds,
     .memory = cpu_memory,
 };

@@ -77,7 +77,7 @@ typedef struct cpu_block {
     uint32_t moved;                   /* particles that the last G2P sent to another cell */
     uint32_t leaving[CPU_DIRECTIONS]; /* of those, how many each way */
     uint32_t next_first, arrival_first, arriving; /* where they go; during a sort */
-    bool collides; /* some collider may be within reach of its nodes or particles */
+    collider_bits near_bodies; /* that may be within reach of its nodes or particles */
 } cpu_block;
 
 typedef struct cpu_grid {
@@ -111,12 +111,12 @@ typedef struct cpu_pass {
     cpu_destination *destination;
     cpu_grid *grid;
     const collider_set *colliders;
-    double time;
     double cell_size;
     double
         origin; /* of a cell's corner from its base node, in cells: 1 (cubic) or 1/2 (quadratic) */
     float dt, blend;
     float gravity[3];
+    bool trial; /* G2P only finds out whether a particle would go wrong, and writes nothing */
     float calm; /* m/s: while no node is faster along any axis, no particle can go wrong in G2P */
     int series_terms; /* of method/stress_series.h, enough for |F F^T - I| <= series_reach */
     float series_reach;
@@ -129,6 +129,7 @@ typedef struct cpu_outcome {
     float bad_speed;                         /* of that particle */
     float max_speed2[16], max_log_wave2[16]; /* the largest of each lane */
     uint64_t active_nodes;
+    float bad_stretch, bad_J_P;
     bool wild; /* some node is faster than `calm`, or not a number */
 } cpu_outcome;
 

@@ -67,7 +67,8 @@ FN void gather_affine(const cpu_pass *pass, const uint32_t *order, cpu_scratch *
         }
         real wx = spread_x(w), dx = spread_x(d);
         real_store(s->row[k], sum_quarters(wx * S0, spread_x(g) * S0, wx * S1, wx * S2));
-        affine_store(&pass->affine[order[k]], sum_quarters(dx * S0, wx * By, wx * Bz, S0));
+        if (!pass->trial)
+            affine_store(&pass->affine[order[k]], sum_quarters(dx * S0, wx * By, wx * Bz, S0));
     }
 }
 
@@ -92,20 +93,23 @@ FN lane_mask lanes_below(int count)
 
 /* Step 9, for particles of a block that a collider may reach: x and v of up to 16. */
 static __attribute__((noinline)) void collide_lanes(const cpu_pass *pass, const cpu_block *block,
-                                                    const uint8_t *cell, int count, const vec *at,
+                                                    const uint8_t *cell, int count, vec *at,
                                                     vec *velocity)
 {
     for (int k = 0; k < count; k++) {
-        double x[3] = {0}, v[3];
+        double x[3] = {0}, v[3], shift[3] = {0};
         for (int a = 0; a < pass->grid->dimensions; a++) {
             int base = 4 * block->at[a] + cpu_cell_at(cell[k], a);
             x[a] = (base + pass->origin + at->e[a][k]) * pass->cell_size;
         }
         for (int a = 0; a < 3; a++)
             v[a] = velocity->e[a][k];
-        if (collide_velocity(pass->colliders, pass->time, x, v))
-            for (int a = 0; a < 3; a++)
-                velocity->e[a][k] = (float)v[a];
+        if (!collide_particle(pass->colliders, block->near_bodies, x, v, shift))
+            continue;
+        for (int a = 0; a < 3; a++) {
+            velocity->e[a][k] = (float)v[a];
+            at->e[a][k] += (float)(shift[a] / pass->cell_size);
+        }
     }
 }
 
@@ -115,6 +119,7 @@ FN void collide_particles(const cpu_pass *pass, const cpu_block *block, const ui
 {
     vec x = p->x, v = p->v;
     collide_lanes(pass, block, cell, count, &x, &v);
+    p->x = x;
     p->v = v;
 }
 
@@ -157,8 +162,8 @@ FN lane_mask particles_bad(const cpu_pass *pass, const particles *p)
 }
 
 /* Note the first of them, and bring them to rest so that nothing runs wild before the step ends. */
-static __attribute__((noinline)) vec stop_lanes(vec v, lane_mask bad, uint32_t position,
-                                                cpu_outcome *outcome)
+static __attribute__((noinline)) vec stop_lanes(vec v, real stretch, real J_P, lane_mask bad,
+                                                uint32_t position, cpu_outcome *outcome)
 {
     for (int k = 15; k >= 0; k--) {
         if (!bad[k])
@@ -166,6 +171,8 @@ static __attribute__((noinline)) vec stop_lanes(vec v, lane_mask bad, uint32_t p
         if (position + (uint32_t)k < outcome->bad_position) {
             outcome->bad_position = position + (uint32_t)k;
             outcome->bad_speed = real_sqrt(vec_norm2(v))[k];
+            outcome->bad_stretch = stretch[k];
+            outcome->bad_J_P = J_P[k];
         }
         for (int a = 0; a < 3; a++)
             v.e[a][k] = 0;
@@ -228,12 +235,14 @@ FN void update_particles(const cpu_pass *pass, cpu_block *block, uint32_t first,
         return_particles(&p, yields, dimensions);
     for (int a = 0; a < 3; a++)
         p.v.e[a] = apic ? r[a + 1] : r[a + 1] + pass->blend * p.v.e[a];
-    if (block->collides)
+    if (block->near_bodies)
         collide_particles(pass, block, cell, count, &p);
 
     lane_mask counts = lanes_below(count), bad = particles_bad(pass, &p) & counts;
     if (__builtin_expect(lane_any(bad), 0))
-        p.v = stop_lanes(p.v, bad, block->first + first, outcome);
+        p.v = stop_lanes(p.v, mat_dot(p.F_E, p.F_E), p.J_P, bad, block->first + first, outcome);
+    if (pass->trial)
+        return;
     limits_of(&p, counts, outcome);
 
     typedef uint8_t bytes __attribute__((vector_size(16)));

@@ -14,7 +14,7 @@ static inline void collide_node(const cpu_pass *pass, const cpu_block *block, in
     double x[3] = {0}, v3[3] = {v[1], v[2], v[3]};
     for (int a = 0; a < pass->grid->dimensions; a++)
         x[a] = (4.0 * block->at[a] + (node >> 2 * a & 3)) * pass->cell_size;
-    if (!collide_velocity(pass->colliders, pass->time, x, v3))
+    if (!collide_velocity(pass->colliders, block->near_bodies, x, v3))
         return;
     for (int a = 0; a < 3; a++)
         v[a + 1] = (float)v3[a];
@@ -50,7 +50,7 @@ FN void grid_block_pass(const cpu_pass *pass, uint32_t index, cpu_outcome *outco
         for (int k = 0; k < 4; k++)
             if (active[4 * k]) {
                 active_nodes++;
-                if (block->collides)
+                if (block->near_bodies)
                     collide_node(pass, block, 4 * l + k, first + 4 * k);
             }
         calm &= ~is_velocity | (real_abs(real_load(first)) <= R(pass->calm));

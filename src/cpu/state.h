@@ -23,8 +23,6 @@ struct backend {
     step_limits limits;
     cpu_pass pass;
     const uint32_t *colour; /* the blocks of the colour at work in P2G */
-    cpu_hot *old_hot;       /* before G2P, for undo.h; NULL until some step needs it */
-    cpu_affine *old_affine; /* likewise */
 };
 
 /* From a cell's base node to its corner, in cells. */

@@ -35,6 +35,5 @@ firn_status vdb_read(const char *path, const char *grid, double iso, vdb_source 
 
 void vdb_source_clear(vdb_source *grid)
 {
-    level_set_blocks_clear(&grid->blocks);
-    mesh_clear(&grid->mesh);
+    *grid = (vdb_source){0};
 }

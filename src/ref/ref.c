@@ -175,28 +175,19 @@ static void step04_grid_velocities(backend *s, double dt)
     for_each_active_node(s, b, i) i->v_new = step04_velocity(i->v, i->f, i->m, g, dt);
 }
 
-/* A velocity at a place after meeting the colliders. */
-static vec collide(const backend *s, double time, vec x, vec v)
-{
-    double x3[3] = {0}, v3[3] = {0};
-    memcpy(x3, x.e, sizeof x.e);
-    memcpy(v3, v.e, sizeof v.e);
-    collide_velocity(s->colliders, time, x3, v3);
-    memcpy(v.e, v3, sizeof v.e);
-    return v;
-}
-
 /* 5. v*_i against the colliders: nodes, particles and bodies all where they are at time n   section 8 */
-static void step05_grid_collisions(backend *s, double time)
+static void step05_grid_collisions(backend *s)
 {
     for_each_active_node(s, b, i)
     {
         const grid_block *block = s->grid.blocks[b];
         ptrdiff_t k = i - block->nodes;
-        vec x;
+        double x[3] = {0}, v[3] = {0};
         for (int a = 0; a < FIRN_DIM; a++)
-            x.e[a] = (double)(4 * block->at[a] + (k >> 2 * a & 3)) * s->settings->cell_size;
-        i->v_new = collide(s, time, x, i->v_new);
+            x[a] = (double)(4 * block->at[a] + (k >> 2 * a & 3)) * s->settings->cell_size;
+        memcpy(v, i->v_new.e, sizeof i->v_new.e);
+        collide_velocity(s->colliders, COLLIDER_ALL, x, v);
+        memcpy(i->v_new.e, v, sizeof i->v_new.e);
     }
 }
 
@@ -238,10 +229,20 @@ static void step08_particle_velocities(backend *s)
     }
 }
 
-/* 9. v_p against the colliders                                                            section 8 */
-static void step09_particle_collisions(backend *s, double time)
+/* 9. v_p against the colliders, and out of those it sank into                             section 8 */
+static void step09_particle_collisions(backend *s)
 {
-    for_each_particle(s, p) p->v = collide(s, time, p->x, p->v);
+    for_each_particle(s, p)
+    {
+        double x3[3] = {0}, v3[3] = {0}, shift[3] = {0};
+        memcpy(x3, p->x.e, sizeof p->x.e);
+        memcpy(v3, p->v.e, sizeof p->v.e);
+        collide_particle(s->colliders, COLLIDER_ALL, x3, v3, shift);
+        for (int a = 0; a < FIRN_DIM; a++) {
+            p->v.e[a] = v3[a];
+            p->x.e[a] += shift[a];
+        }
+    }
 }
 
 /* 10. x_p += dt v_p */
@@ -295,7 +296,7 @@ static void undo(backend *s)
 
 static firn_status ref_step(backend *s, const step_plan *plan, step_report *report)
 {
-    double clock = stage_clock(), time = plan->time, dt = plan->dt;
+    double clock = stage_clock(), dt = plan->dt;
     *report = (step_report){0};
     memcpy(s->before, s->particles, s->count * sizeof *s->particles);
     firn_status status = step01_rasterize(s); // m_i, v_i     §4.1(1)
@@ -306,14 +307,14 @@ static firn_status ref_step(backend *s, const step_plan *plan, step_report *repo
     step03_forces(s);      //                         f_i          eq (6)
     stage_charge(report, FIRN_STAGE_P2G, &clock);
 
-    step04_grid_velocities(s, dt);   //            v*_i         eq (10)
-    step05_grid_collisions(s, time); //          v*_i         §8
+    step04_grid_velocities(s, dt); //            v*_i         eq (10)
+    step05_grid_collisions(s);     //          v*_i         §8
     stage_charge(report, FIRN_STAGE_GRID, &clock);
 
-    step07_deformations(s, dt);          //               F_E, J_P     eq (11), (12)
-    step08_particle_velocities(s);       //            v_p          §4.1(8)
-    step09_particle_collisions(s, time); //      v_p          §8
-    step10_positions(s, dt);             //                  x_p          §4.1(10)
+    step07_deformations(s, dt);    //               F_E, J_P     eq (11), (12)
+    step08_particle_velocities(s); //            v_p          §4.1(8)
+    step09_particle_collisions(s); //      v_p          §8
+    step10_positions(s, dt);       //                  x_p          §4.1(10)
     stage_charge(report, FIRN_STAGE_G2P, &clock);
 
     for_each_active_node(s, b, i) report->active_nodes++;
@@ -333,6 +334,21 @@ static void ref_limits(backend *s, step_limits *limits)
         wave2 = fmax(wave2, snow_wave_speed2(hard, p->m / p->V0));
     }
     *limits = (step_limits){.max_speed = sqrt(speed2), .max_wave_speed = sqrt(wave2)};
+}
+
+static void ref_bounds(const backend *s, double low[3], double high[3])
+{
+    for (int a = 0; a < 3; a++) {
+        low[a] = a < FIRN_DIM ? INFINITY : 0;
+        high[a] = a < FIRN_DIM ? -INFINITY : 0;
+    }
+    for_each_particle(s, p)
+    {
+        for (int a = 0; a < FIRN_DIM; a++) {
+            low[a] = fmin(low[a], p->x.e[a]);
+            high[a] = fmax(high[a], p->x.e[a]);
+        }
+    }
 }
 
 /* ---- State in and out --------------------------------------------------------------------------- */
@@ -434,5 +450,6 @@ const backend_ops REF_NAME(FIRN_DIM) = {
     .get = ref_get,
     .step = ref_step,
     .limits = ref_limits,
+    .bounds = ref_bounds,
     .memory = ref_memory,
 };

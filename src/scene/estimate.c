@@ -93,13 +93,16 @@ static void warn_unusual(firn_estimate *e, const option_table *table, const void
     }
 }
 
-static size_t count_inside(const shape *s, const sample_points *points, int dimensions)
+/* How many points are inside a body at the start. */
+static size_t count_inside(const collider *body, const sample_points *points, int dimensions)
 {
     size_t inside = 0;
+    collider_pose pose;
+    collider_pose_at(body, 0, &pose);
     for (size_t p = 0; p < points->count; p++) {
         double x[3] = {0};
         memcpy(x, points->position + p * (size_t)dimensions, (size_t)dimensions * sizeof *x);
-        inside += shape_distance(s, x, NULL) <= 0;
+        inside += collider_distance(body, &pose, x, NULL, NULL) <= 0;
     }
     return inside;
 }
@@ -111,7 +114,7 @@ static void warn_overlaps(const census *c, size_t index, const sample_points *po
     int d = scene->settings.dimensions;
     for (size_t k = 0; k < scene->collider_count; k++) {
         const scene_collider *body = &scene->colliders[k];
-        size_t inside = count_inside(body->body.shape, points, d);
+        size_t inside = count_inside(&body->body, points, d);
         if (inside)
             warn(c->estimate,
                  "%s: snow '%s': %zu of %zu particles start inside collider '%s' (%s); move one of "
@@ -120,7 +123,7 @@ static void warn_overlaps(const census *c, size_t index, const sample_points *po
     }
     for (size_t k = index + 1; k < scene->snow_count; k++) {
         const scene_snow *other = &scene->snow[k];
-        size_t inside = count_inside(other->shape, points, d);
+        size_t inside = count_inside(&(collider){.shape = other->shape}, points, d);
         if (inside)
             warn(
                 c->estimate,
@@ -162,10 +165,27 @@ static void warn_still(const census *c)
     for (size_t i = 0; i < scene->snow_count; i++)
         moving += speed(scene->snow[i].velocity);
     for (size_t i = 0; i < scene->collider_count; i++)
-        moving += speed(scene->colliders[i].body.velocity);
+        moving += motion_moves(&scene->colliders[i].body.motion);
     if (moving == 0)
         warn(c->estimate, "%s: nothing will move: simulation.gravity and every velocity are zero",
              scene->simulation_mark.where);
+}
+
+static firn_status warn_colliders(const census *c)
+{
+    collider_set set;
+    firn_status status = scene_colliders(c->scene, &set);
+    if (status != FIRN_OK)
+        return status;
+    char **remarks;
+    size_t count = collider_remarks(c->scene, &set, c->estimate->stable_dt, &remarks);
+    for (size_t k = 0; k < count; k++) {
+        warn(c->estimate, "%s", remarks[k]);
+        free(remarks[k]);
+    }
+    free(remarks);
+    collider_set_clear(&set);
+    return FIRN_OK;
 }
 
 /* ---- the estimate ---------------------------------------------------------------------------- */
@@ -277,9 +297,10 @@ firn_status firn_scene_estimate(const firn_scene *scene, const firn_sim_options 
         warn_still(&c);
         estimate_time(&c, ops);
         estimate_space(&c, ops);
-    } else {
-        firn_estimate_clear(estimate);
+        status = warn_colliders(&c);
     }
+    if (status != FIRN_OK)
+        firn_estimate_clear(estimate);
     cell_set_clear(&c.cells);
     cell_set_clear(&c.bases);
     return status;

@@ -89,6 +89,8 @@ static void hash_value(hash *h, const firn_scene *scene, const option *o, const 
         hash_reals(h, (const double *)value, 3);
         break;
     case OPTION_GROUP:
+        if (o->count_offset)
+            hash_integer(h, *(const size_t *)(target + o->count_offset));
         hash_table(h, scene, o->table, value, what);
         break;
     case OPTION_LIST:
@@ -103,6 +105,7 @@ static void hash_value(hash *h, const firn_scene *scene, const option *o, const 
         hash_shape(h, *(shape *const *)value);
         break;
     case OPTION_TEXT:
+    case OPTION_FILE: /* what was read from it counts */
     case OPTION_PRESET:
     case OPTION_SHAPES:
         break;

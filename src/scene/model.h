@@ -29,9 +29,22 @@ typedef struct scene_snow {
     scene_mark mark;
 } scene_snow;
 
+typedef enum scene_interpolation { SCENE_SMOOTH, SCENE_LINEAR } scene_interpolation;
+
+/* Keyframes as they are told, in the scene or in a file. */
+typedef struct scene_path {
+    size_t point_count;
+    motion_point *points;
+    char *file;
+    scene_interpolation interpolation;
+} scene_path;
+
 typedef struct scene_collider {
     char *name;
-    collider body; /* its shape is owned here */
+    collider body;              /* its shape and keys are owned here */
+    double angular_velocity[3]; /* degrees/s */
+    size_t has_path;
+    scene_path path;
     scene_surface surface;
     scene_mark mark;
 } scene_collider;
@@ -63,6 +76,14 @@ firn_status scene_sample(const firn_scene *scene, size_t index, sample_points *p
 
 /* Equal for scenes whose camera, lights and colliders give the same picture of a frame. */
 uint64_t scene_picture_fingerprint(const firn_scene *scene);
+
+/* The bodies of a scene at time 0; they borrow from it. */
+firn_status scene_colliders(const firn_scene *scene, collider_set *set);
+
+/* What is to be said about bodies that are too thin or too fast, where the snow alone would allow steps
+ * of `stable_dt` (0: not known). The lines and their array are owned by the caller. */
+size_t collider_remarks(const firn_scene *scene, const collider_set *set, double stable_dt,
+                        char ***remarks);
 
 void scene_lame(const scene_material *m, double *mu0, double *lambda0);
 

@@ -219,34 +219,67 @@ const option_table snow_table = {.title = "snow",
 
 /* ---- colliders ------------------------------------------------------------------------------- */
 
-#define AT(member) .offset = offsetof(scene_collider, body.member), .physics = true
+#define AT(member) .offset = offsetof(scene_collider, member), .physics = true
 static const option collider_rows[] = {
     {"name", OPTION_TEXT, .offset = offsetof(scene_collider, name),
      .help = "For messages and `--set`; no two alike. Default: collider1, collider2, ..."},
-    {"shape", OPTION_SHAPE, AT(shape), .required = true, .table = &shape_table,
+    {"shape", OPTION_SHAPE, AT(body.shape), .required = true, .table = &shape_table,
      .help = "The body at time 0; a plane is allowed."},
-    {"friction", OPTION_REAL, AT(friction), .fallback = "0", .low = 0, .high = 1e6,
+    {"friction", OPTION_REAL, AT(body.friction), .fallback = "0", .low = 0, .high = 1e6,
      .help = "Coulomb coefficient: 0 is slippery, 0.3 to 0.5 ground, above 1 very rough."},
-    {"sticky", OPTION_BOOLEAN, AT(sticky), .fallback = "false",
+    {"sticky", OPTION_BOOLEAN, AT(body.sticky), .fallback = "false",
      .help = "Snow that touches it stays on it. Not together with `friction`."},
-    {"velocity", OPTION_VECTOR, AT(velocity), .fallback = "[0, 0, 0]", .low = -1e5, .high = 1e5,
-     .unit = "m/s", .help = "Constant; the body moves and pushes."},
+    {"velocity", OPTION_VECTOR, AT(body.motion.velocity), .fallback = "[0, 0, 0]", .low = -1e5,
+     .high = 1e5, .unit = "m/s", .help = "Constant; the body moves and pushes."},
+    {"angular_velocity", OPTION_POINT, AT(angular_velocity), .fallback = "[0, 0, 0]", .low = -1e7,
+     .high = 1e7, .unit = "degrees/s",
+     .help = "Constant turn about `pivot`: the axis, as long as the speed. In 2D `[0, 0, speed]`."},
+    {"pivot", OPTION_POINT, AT(body.motion.pivot), COORDINATE,
+     .help = "The point about which it turns, where the shape stands; it moves along. Default: the "
+             "middle of the box around the shape, or the origin for a plane."},
+    {"path", OPTION_GROUP, AT(path), .count_offset = offsetof(scene_collider, has_path),
+     .table = &path_table, .help = "Keyframes, added to the constant velocities."},
     {"surface", OPTION_GROUP, .offset = offsetof(scene_collider, surface), .table = &surface_table,
      .help = "What it looks like in pictures."},
 };
 #undef AT
 
-static firn_status check_collider(firn_scene *scene, const yaml_node *node, void *entry)
-{
-    (void)scene;
-    const scene_collider *c = entry;
-    const yaml_node *friction = yaml_find(node, "friction");
-    if (!c->body.sticky || !friction)
-        return FIRN_OK;
-    return fail_at(friction->key_at,
-                   "collider '%s' is sticky, so friction has no meaning; remove one of the two",
-                   c->name);
-}
+#define AT(member) .offset = offsetof(motion_point, member), .physics = true
+static const option key_rows[] = {
+    {"time", OPTION_REAL, AT(time), .required = true, .low = -1e6, .high = 1e6, .unit = "s",
+     .help = "Later than the key before."},
+    {"translate", OPTION_VECTOR, AT(translate), .fallback = "[0, 0, 0]", COORDINATE,
+     .help = "Shift from where the shape stands."},
+    {"axis", OPTION_POINT, AT(axis), .fallback = "[0, 0, 1]", .low = -LENGTH_LIMIT,
+     .high = LENGTH_LIMIT, .help = "Of the turn; any length but zero."},
+    {"angle", OPTION_REAL, AT(angle), .fallback = "0", .low = -1e6, .high = 1e6, .unit = "degrees",
+     .help = "Counterclockwise when the axis points at you. Between keys with one axis the angle "
+             "grows from one to the other, so 720 is two turns; otherwise by the shortest way."},
+};
+#undef AT
+const option_table key_table = {.title = "keys",
+                                ROWS(key_rows),
+                                .size = sizeof(motion_point),
+                                .help = "A list: where the body is at some times."};
+
+#define AT(member) .offset = offsetof(scene_path, member), .physics = true
+static const option path_rows[] = {
+    {"keys", OPTION_LIST, AT(points), .count_offset = offsetof(scene_path, point_count),
+     .table = &key_table, .help = "Where the body is at some times. Or give a `file`."},
+    {"file", OPTION_FILE, .offset = offsetof(scene_path, file),
+     .help = "The same as a table: a CSV file whose first line names its columns: `time` (s) or "
+             "`frame`; `x`, `y`, `z` (m); and for the turn either `qw`, `qx`, `qy`, `qz` (a "
+             "quaternion) or `rx`, `ry`, `rz` (degrees about x, then y, then z)."},
+    {"interpolation", OPTION_CHOICE, AT(interpolation), .fallback = "smooth",
+     .choices = WORDS("smooth", "linear"),
+     .help = "`smooth`: velocity does not jump, and the body rests at the first and the last key. "
+             "`linear`: constant velocity from key to key."},
+};
+#undef AT
+const option_table path_table = {.title = "path",
+                                 ROWS(path_rows),
+                                 .help = "Keyframes of a collider. Before the first key and after "
+                                         "the last it rests there."};
 
 const option_table collider_table = {.title = "colliders",
                                      ROWS(collider_rows),
@@ -254,7 +287,7 @@ const option_table collider_table = {.title = "colliders",
                                      .name_offset = offsetof(scene_collider, name),
                                      .mark_offset = offsetof(scene_collider, mark),
                                      .prefix = "collider",
-                                     .check = check_collider,
+                                     .check = read_collider,
                                      .help = "A list: bodies that snow cannot enter."};
 
 /* ---- shape ----------------------------------------------------------------------------------- */

@@ -15,6 +15,7 @@ typedef enum option_type {
     OPTION_REAL,      /* double */
     OPTION_BOOLEAN,   /* bool */
     OPTION_TEXT,      /* char *, owned */
+    OPTION_FILE,      /* char *, owned: a path, made relative to the scene's own folder */
     OPTION_CHOICE,    /* an enum: the index of the word in `choices` */
     OPTION_CHOICES,   /* unsigned: a list of words, bit n set for choices[n] */
     OPTION_POINT,     /* double[3]; in 2D two entries are enough, the third is then 0 */
@@ -22,7 +23,8 @@ typedef enum option_type {
     OPTION_DIRECTION, /* a vector that is not zero */
     OPTION_SIZE,      /* double[3], all above 0; a third missing in 2D is without end */
     OPTION_COLOUR,    /* double[3]: linear red, green, blue; one number is a grey */
-    OPTION_GROUP,     /* a mapping by `table`, into the struct at `offset` */
+    OPTION_GROUP, /* a mapping by `table`, into the struct at `offset`; one that may be absent has a
+                         size_t at `count_offset`, which tells */
     OPTION_LIST,  /* a list of mappings: an owned array at `offset`, its length at `count_offset` */
     OPTION_NAMED, /* a mapping of names to mappings, stored like a list */
     OPTION_PRESET,   /* a preset's word, which fills the scene_material that is read */
@@ -61,7 +63,7 @@ struct option_table {
         *shorthand; /* a bare word or number in place of the mapping is the value of this key */
     /* Tables of list entries: */
     size_t size;
-    size_t name_offset, mark_offset; /* a char * and a scene_mark in the entry */
+    size_t name_offset, mark_offset; /* a char * and a scene_mark in the entry; both 0: without */
     const char *prefix;              /* of names for entries without one: prefix1, prefix2, ... */
     /* What one row cannot say: may be NULL. */
     firn_status (*check)(firn_scene *scene, const yaml_node *node, void *entry);
@@ -76,6 +78,7 @@ typedef struct shape_values {
 extern const option_table scene_table; /* fills a firn_scene */
 extern const option_table simulation_table, transfer_table, integrator_table, output_table;
 extern const option_table material_table, snow_table, sampling_table, collider_table;
+extern const option_table path_table, key_table;
 extern const option_table shape_table, rotate_table;
 extern const option_table camera_table, render_table, light_table,
     surface_table; /* options_picture.c */
@@ -120,6 +123,10 @@ firn_status check_keys(const option_table *table, const yaml_node *node);
 
 /* shapes.c; the shape is owned by the caller. */
 firn_status read_shape(firn_scene *scene, const char *name, const yaml_node *node, shape **out);
+
+/* keys.c: what the rows of a collider cannot say: friction or sticky, where it turns, its keyframes.
+ * `body` is filled. */
+firn_status read_collider(firn_scene *scene, const yaml_node *node, void *entry);
 
 /* override.c: set `path` to the YAML value that is the text of `value`. A value of null removes the
  * key, as if it had never been written. */

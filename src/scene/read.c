@@ -157,6 +157,19 @@ static firn_status read_text(const option *o, const yaml_node *node, char **valu
     return FIRN_OK;
 }
 
+/* Relative to the scene's own folder, so that a scene and its files can be moved together. */
+static firn_status read_file_name(const firn_scene *scene, const option *o, const yaml_node *node,
+                                  char **value)
+{
+    if (node->kind != YAML_SCALAR || yaml_is_null(node) || !*node->text)
+        return fail_type(node, o->name, "the name of a file");
+    const char *slash = *node->text == '/' ? NULL : strrchr(scene->path, '/');
+    free(*value);
+    *value =
+        text_format("%.*s%s", slash ? (int)(slash - scene->path + 1) : 0, scene->path, node->text);
+    return FIRN_OK;
+}
+
 static firn_status read_choice(const option *o, const yaml_node *node, unsigned *value)
 {
     if (node->kind != YAML_SCALAR)
@@ -312,7 +325,7 @@ static firn_status read_list(firn_scene *scene, const option *o, const yaml_node
                              char *target)
 {
     const option_table *table = o->table;
-    bool named = o->type == OPTION_NAMED;
+    bool named = o->type == OPTION_NAMED, has_name = table->mark_offset > 0;
     if (node->kind != (named ? YAML_MAPPING : YAML_LIST))
         return fail_type(node, o->name,
                          named ? "a mapping of names" : "a list (each entry after -)");
@@ -324,15 +337,17 @@ static firn_status read_list(firn_scene *scene, const option *o, const yaml_node
     for (*count = 0; *count < node->count;) {
         const yaml_node *item = node->items[*count];
         char *entry = items + *count * table->size;
-        ((scene_mark *)(entry + table->mark_offset))->where =
-            mark_where(named ? item->key_at : item->at);
-        char **name = (char **)(entry + table->name_offset);
-        *name = named ? text_copy(item->key) : text_format("%s%zu", table->prefix, *count + 1);
+        if (has_name) {
+            ((scene_mark *)(entry + table->mark_offset))->where =
+                mark_where(named ? item->key_at : item->at);
+            char **name = (char **)(entry + table->name_offset);
+            *name = named ? text_copy(item->key) : text_format("%s%zu", table->prefix, *count + 1);
+        }
         ++*count;
         firn_status status = named ? check_name("the name", item->key, item->key_at) : FIRN_OK;
         if (status == FIRN_OK)
             status = read_table(scene, table, item, entry);
-        if (status == FIRN_OK && !named)
+        if (status == FIRN_OK && has_name && !named)
             status = check_unique(table, item, items, *count - 1);
         if (status != FIRN_OK)
             return status;
@@ -364,6 +379,8 @@ firn_status read_value(firn_scene *scene, const option *o, const yaml_node *node
         return read_boolean(o, node, (bool *)value);
     case OPTION_TEXT:
         return read_text(o, node, (char **)value);
+    case OPTION_FILE:
+        return read_file_name(scene, o, node, (char **)value);
     case OPTION_CHOICE:
         return read_choice(o, node, (unsigned *)value);
     case OPTION_CHOICES:
@@ -376,6 +393,8 @@ firn_status read_value(firn_scene *scene, const option *o, const yaml_node *node
     case OPTION_COLOUR:
         return read_colour(o, node, (double *)value);
     case OPTION_GROUP:
+        if (o->count_offset)
+            *(size_t *)((char *)target + o->count_offset) = 1;
         return read_table(scene, o->table, node, value);
     case OPTION_LIST:
     case OPTION_NAMED:
@@ -411,7 +430,7 @@ static firn_status read_absent(firn_scene *scene, const option *o, const option_
         return read_fallback(scene, o, target);
     if (o->type == OPTION_PRESET)
         return read_preset(o, NULL, target);
-    if (o->type == OPTION_GROUP)
+    if (o->type == OPTION_GROUP && !o->count_offset)
         return read_table(scene, o->table, &(yaml_node){.kind = YAML_MAPPING, .at = at},
                           (char *)target + o->offset);
     return FIRN_OK;

@@ -27,6 +27,9 @@ void firn_scene_destroy(firn_scene **scene)
         free(s->colliders[i].name);
         free(s->colliders[i].mark.where);
         shape_destroy(&s->colliders[i].body.shape);
+        free(s->colliders[i].body.motion.keys);
+        free(s->colliders[i].path.points);
+        free(s->colliders[i].path.file);
     }
     for (size_t i = 0; i < s->render.light_count; i++) {
         free(s->render.lights[i].name);
@@ -52,6 +55,18 @@ static void *copy_array(const void *from, size_t count, size_t size)
     return to;
 }
 
+/* What a copied entry points to, copied too. */
+static void copy_collider(scene_collider *c)
+{
+    c->name = text_copy(c->name);
+    c->mark.where = text_copy(c->mark.where);
+    c->body.shape = shape_copy(c->body.shape);
+    motion *m = &c->body.motion;
+    m->keys = copy_array(m->keys, m->key_count, sizeof *m->keys);
+    c->path.points = copy_array(c->path.points, c->path.point_count, sizeof *c->path.points);
+    c->path.file = c->path.file ? text_copy(c->path.file) : NULL;
+}
+
 firn_scene *scene_copy(const firn_scene *scene)
 {
     firn_scene *c = copy_array(scene, 1, sizeof *c);
@@ -70,11 +85,8 @@ firn_scene *scene_copy(const firn_scene *scene)
         c->snow[i].shape = shape_copy(c->snow[i].shape);
     }
     c->colliders = copy_array(c->colliders, c->collider_count, sizeof *c->colliders);
-    for (size_t i = 0; i < c->collider_count; i++) {
-        c->colliders[i].name = text_copy(c->colliders[i].name);
-        c->colliders[i].mark.where = text_copy(c->colliders[i].mark.where);
-        c->colliders[i].body.shape = shape_copy(c->colliders[i].body.shape);
-    }
+    for (size_t i = 0; i < c->collider_count; i++)
+        copy_collider(&c->colliders[i]);
     scene_render *r = &c->render;
     r->lights = copy_array(r->lights, r->light_count, sizeof *r->lights);
     for (size_t i = 0; i < r->light_count; i++) {
@@ -83,6 +95,17 @@ firn_scene *scene_copy(const firn_scene *scene)
         r->lights[i].mark.where = text_copy(r->lights[i].mark.where);
     }
     return c;
+}
+
+firn_status scene_colliders(const firn_scene *scene, collider_set *set)
+{
+    collider *bodies = allocate(scene->collider_count, sizeof *bodies);
+    for (size_t i = 0; i < scene->collider_count; i++)
+        bodies[i] = scene->colliders[i].body;
+    firn_status status = collider_set_create(scene->settings.dimensions, scene->settings.cell_size,
+                                             bodies, scene->collider_count, set);
+    free(bodies);
+    return status;
 }
 
 /* ---- reading --------------------------------------------------------------------------------- */
@@ -233,5 +256,8 @@ const char *firn_scene_collider_name(const firn_scene *scene, size_t index)
 double firn_scene_collider_distance(const firn_scene *scene, size_t index, double time,
                                     const double x[3])
 {
-    return collider_distance(&scene->colliders[index].body, time, x, NULL, NULL);
+    const collider *body = &scene->colliders[index].body;
+    collider_pose pose;
+    motion_pose_at(&body->motion, time, &pose.at);
+    return collider_distance(body, &pose, x, NULL, NULL);
 }

@@ -115,6 +115,26 @@ static void test_warnings(void **state)
     }
 }
 
+static void test_colliders(void **state)
+{
+    (void)state;
+    const char *floor = "t.yaml:7:5: collider 'floor'";
+    assert_warns("colliders.floor.shape={box: {center: [0, -3, 0], size: [9, 0.05, 9]}}", floor,
+                 "0.5 cells thick");
+    assert_warns("colliders.floor.velocity=[50, 0, 0]", floor, "steps will be 0.0008 s");
+    assert_warns("colliders.floor.velocity=[5, 0, 0]", NULL, NULL);
+    firn_estimate e = estimate(TEXT("0.1", ", time_step: 1e-3") BLOCK
+                               "    sampling: {method: lattice}\ncolliders:\n"
+                               "  - shape: {box: {center: [0, -9, 0], size: [2, 1, 1]}}\n"
+                               "    path: {interpolation: linear, keys: [{time: 0.5}, {time: 0.75, "
+                               "translate: [50, 0, 0]}]}\n",
+                               NULL);
+    assert_int_equal(e.warning_count, 1);
+    assert_has(e.warnings[0], "up to 200 m/s, 2 cells in a step of simulation.time_step");
+    assert_has(e.warnings[0], "lower the step to 0.0002 s");
+    firn_estimate_clear(&e);
+}
+
 static void test_overlap(void **state)
 {
     (void)state;
@@ -159,7 +179,7 @@ int main(void)
         cmocka_unit_test(test_box),       cmocka_unit_test(test_box_in_2d),
         cmocka_unit_test(test_quadratic), cmocka_unit_test(test_huge),
         cmocka_unit_test(test_warnings),  cmocka_unit_test(test_overlap),
-        cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_colliders), cmocka_unit_test(test_refusals),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -13,11 +13,21 @@ static void check_velocity(const double v[3], double x, double y, double z)
             fail_msg("velocity (%g %g %g) is not (%g %g %g)", v[0], v[1], v[2], x, y, z);
 }
 
+/* Snow of velocity v at x and time 0 meets some bodies. */
+static bool meet_all(int dimensions, size_t count, const collider *items, const double x[3],
+                     double v[3])
+{
+    collider_set set;
+    assert_int_equal(collider_set_create(dimensions, 0.1, items, count, &set), FIRN_OK);
+    bool touched = collide_velocity(&set, COLLIDER_ALL, x, v);
+    collider_set_clear(&set);
+    return touched;
+}
+
 /* Snow of velocity v at x and time 0 meets one body, which is then destroyed. */
 static bool meet(collider c, const double x[3], double v[3])
 {
-    collider_set set = {.dimensions = 3, .count = 1, .items = &c};
-    bool touched = collide_velocity(&set, 0, x, v);
+    bool touched = meet_all(3, 1, &c, x, v);
     shape_destroy(&c.shape);
     return touched;
 }
@@ -25,13 +35,16 @@ static bool meet(collider c, const double x[3], double v[3])
 static void moving_bodies_carry_their_distance(void **state)
 {
     (void)state;
-    collider c = {.shape = sphere(1), .velocity = {2, -1, 0.5}};
+    collider c = {.shape = sphere(1), .motion.velocity = {2, -1, 0.5}};
     double gradient[3], velocity[3];
     const double x[3] = {8, -3, 1.5};
-    assert_true(fabs(collider_distance(&c, 3, x, gradient, velocity) - 1) < 1e-15);
+    collider_pose pose;
+    collider_pose_at(&c, 3, &pose);
+    assert_true(fabs(collider_distance(&c, &pose, x, gradient, velocity) - 1) < 1e-15);
     check_velocity(gradient, 1, 0, 0);
     check_velocity(velocity, 2, -1, 0.5);
-    assert_true(collider_distance(&c, 0, x, NULL, NULL) > 7);
+    collider_pose_at(&c, 0, &pose);
+    assert_true(collider_distance(&c, &pose, x, NULL, NULL) > 7);
     shape_destroy(&c.shape);
 }
 
@@ -81,12 +94,12 @@ static void moving_bodies_push_and_drag(void **state)
     (void)state;
     /* A wall comes at 2 m/s; snow at rest is approaching in its frame. */
     double v[3] = {0, 0, 0};
-    meet((collider){.shape = turned(halfspace(), 2, -M_PI / 2), .velocity = {2, 0, 0}},
+    meet((collider){.shape = turned(halfspace(), 2, -M_PI / 2), .motion.velocity = {2, 0, 0}},
          (double[3]){-0.5, 0, 0}, v);
     check_velocity(v, 2, 0, 0);
     /* A belt under falling snow drags it along by the friction it can give. */
     double falling[3] = {0, -1, 0};
-    meet((collider){.shape = halfspace(), .velocity = {5, 0, 0}, .friction = 0.3},
+    meet((collider){.shape = halfspace(), .motion.velocity = {5, 0, 0}, .friction = 0.3},
          (double[3]){0, -0.5, 0}, falling);
     check_velocity(falling, 0.3, 0, 0);
 }
@@ -95,7 +108,7 @@ static void sticky_bodies_hold_whatever_touches_them(void **state)
 {
     (void)state;
     double v[3] = {3, 4, 5};
-    meet((collider){.shape = halfspace(), .velocity = {1, 0, 0}, .sticky = true},
+    meet((collider){.shape = halfspace(), .motion.velocity = {1, 0, 0}, .sticky = true},
          (double[3]){0, -1, 0}, v);
     check_velocity(v, 1, 0, 0);
 }
@@ -104,27 +117,23 @@ static void bodies_act_in_order(void **state)
 {
     (void)state;
     collider items[2] = {{.shape = halfspace()}, {.shape = halfspace(), .sticky = true}};
-    items[1].velocity[0] = 7;
-    collider_set set = {.dimensions = 3, .count = 2, .items = items};
+    items[1].motion.velocity[0] = 7;
     double v[3] = {1, -1, 0};
-    assert_true(collide_velocity(&set, 0, (double[3]){0, 0, 0}, v));
+    assert_true(meet_all(3, 2, items, (double[3]){0, 0, 0}, v));
     check_velocity(v, 7, 0, 0);
 
     collider swapped[2] = {items[1], items[0]};
-    swapped[0].velocity[1] = -1; /* pulls down; the second then stops that */
-    set.items = swapped;
+    swapped[0].motion.velocity[1] = -1; /* pulls down; the second then stops that */
     double w[3] = {1, -1, 0};
-    assert_true(collide_velocity(&set, 0, (double[3]){0, -1, 0}, w));
+    assert_true(meet_all(3, 2, swapped, (double[3]){0, -1, 0}, w));
     check_velocity(w, 7, 0, 0);
-    set.items = (collider[2]){swapped[1], swapped[0]};
     double u[3] = {1, -1, 0};
-    assert_true(collide_velocity(&set, 0, (double[3]){0, -1, 0}, u));
+    assert_true(meet_all(3, 2, (collider[2]){swapped[1], swapped[0]}, (double[3]){0, -1, 0}, u));
     check_velocity(u, 7, -1, 0);
     shape_destroy(&items[0].shape);
     shape_destroy(&items[1].shape);
 
-    collider_set none = {.dimensions = 3};
-    assert_false(collide_velocity(&none, 0, (double[3]){0, 0, 0}, u));
+    assert_false(meet_all(3, 0, NULL, (double[3]){0, 0, 0}, u));
 }
 
 /* The slice of a body that is not upright in z: its normal leans out of the plane, snow must
@@ -133,16 +142,82 @@ static void normals_lie_in_the_plane_in_2d(void **state)
 {
     (void)state;
     collider c = {.shape = moved(sphere(1), 0, 0, 0.8)};
-    collider_set set = {.dimensions = 2, .count = 1, .items = &c};
     double v[3] = {-1, -1, 0};
-    assert_true(collide_velocity(&set, 0, (double[3]){0.5, 0, 0}, v));
+    assert_true(meet_all(2, 1, &c, (double[3]){0.5, 0, 0}, v));
     check_velocity(v, 0, -1, 0);
     shape_destroy(&c.shape);
     c.shape = box(5, 5, 0.1); /* the nearest way out is across the plane: up instead */
     double w[3] = {1, -1, 0};
-    assert_true(collide_velocity(&set, 0, (double[3]){0, 0, 0}, w));
+    assert_true(meet_all(2, 1, &c, (double[3]){0, 0, 0}, w));
     check_velocity(w, 1, 0, 0);
     shape_destroy(&c.shape);
+}
+
+static double thickness_of(shape *s, int dimensions)
+{
+    double thickness = collider_thickness(s, dimensions, 1);
+    shape_destroy(&s);
+    return thickness;
+}
+
+static void assert_thickness(double found, double expected)
+{
+    if (!(fabs(found - expected) <= 2e-3))
+        fail_msg("thickness %g is not %g", found, expected);
+}
+
+/* Walls count, wherever they are; edges of thick bodies do not. */
+static void thin_walls_are_found(void **state)
+{
+    (void)state;
+    assert_thickness(thickness_of(halfspace(), 3), 1);
+    assert_thickness(thickness_of(turned(halfspace(), 0, 0.4), 2), 1);
+    assert_thickness(thickness_of(box(5, 5, 5), 3), 1);
+    assert_thickness(thickness_of(box(5, 0.1, 5), 3), 0.2);
+    assert_thickness(thickness_of(tumbled(box(5, 0.1, 5)), 3), 0.2);
+    assert_thickness(thickness_of(box(5, 0.1, INFINITY), 2), 0.2);
+    assert_thickness(thickness_of(box(5, 5, 0.1), 2), 1); /* its slice is a large square */
+    assert_thickness(thickness_of(sphere(0.15), 3), 0.3);
+    assert_thickness(thickness_of(without(sphere(2), sphere(1.9)), 3), 0.1);
+    assert_thickness(thickness_of(joined(sphere(1), box(3, 0.05, 3)), 3), 0.1);
+    /* A roof: a right angle between two faces that are far apart elsewhere. */
+    assert_thickness(thickness_of(common(turned(box(4, 4, 9), 2, M_PI / 4), halfspace()), 3), 1);
+    shape *slab =
+        common(moved(halfspace(), 0, 0.05, 0), moved(turned(halfspace(), 0, M_PI), 0, 0, 0));
+    assert_thickness(thickness_of(slab, 3), 0.05);
+}
+
+/* A body at 50 m/s may go 0.4 of a cell in a step, and none is taken from those far away. */
+static void fast_bodies_shorten_steps(void **state)
+{
+    (void)state;
+    collider fast = {.shape = box(1, 1, 1), .motion.velocity = {50, 0, 0}};
+    collider_set set;
+    const double low[3] = {1.05, 0, 0}, high[3] = {3, 1, 1}, away[3] = {9, 9, 9};
+    assert_int_equal(collider_set_create(3, 0.1, &fast, 1, &set), FIRN_OK);
+    assert_true(set.limits_steps);
+    assert_true(fabs(collider_set_step(&set, 0, low, high, 3, 0.4, 1e-2) - 0.04 / 50) < 1e-15);
+    assert_true(collider_set_step(&set, 0, away, away, 3, 0.4, 1e-2) == 1e-2);
+    collider_set_clear(&set);
+    /* A wheel's rim at 2 m, as far as it is in the snow: up to y = 1 here. */
+    collider wheel = {.shape = box(0.5, 2, 0.5), .motion.angular_velocity = {0, 0, 10}};
+    const double below[3] = {-9, -9, -9}, upto[3] = {9, 0.8, 9};
+    assert_int_equal(collider_set_create(3, 0.1, &wheel, 1, &set), FIRN_OK);
+    double rim = 10 * hypot(0.5, 2), dt = collider_set_step(&set, 0, below, upto, 0, 0.4, 1e-6);
+    assert_true(dt == 1e-6);
+    dt = collider_set_step(&set, 0, below, upto, 0, 0.4, 1);
+    assert_true(dt <= 0.04 / rim && dt > 0.03 / 20);
+    collider_set_clear(&set);
+    /* A wall of half a cell: snow and wall together go less than half of it. */
+    collider thin = {.shape = box(0.025, 4, 4)};
+    assert_int_equal(collider_set_create(3, 0.1, &thin, 1, &set), FIRN_OK);
+    assert_true(set.limits_steps);
+    dt = collider_set_step(&set, 0, below, upto, 8, 0.4, 1);
+    assert_true(fabs(dt * 8 / 0.05 - 0.4) < 0.02);
+    collider_set_clear(&set);
+    shape_destroy(&thin.shape);
+    shape_destroy(&wheel.shape);
+    shape_destroy(&fast.shape);
 }
 
 int main(void)
@@ -156,6 +231,8 @@ int main(void)
         cmocka_unit_test(sticky_bodies_hold_whatever_touches_them),
         cmocka_unit_test(bodies_act_in_order),
         cmocka_unit_test(normals_lie_in_the_plane_in_2d),
+        cmocka_unit_test(thin_walls_are_found),
+        cmocka_unit_test(fast_bodies_shorten_steps),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

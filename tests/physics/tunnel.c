@@ -1,0 +1,109 @@
+/*
+ * Fast and thin bodies: snow neither passes through a plate nor stays inside of it, though the plate
+ * comes at 50 m/s or is half a cell thick.
+ */
+#include "physics.h"
+
+static const double H = 0.02;
+
+typedef struct plate {
+    double thickness; /* cells */
+    double speed;     /* m/s, along x */
+    double snow;      /* m/s, likewise */
+    const char *surface;
+} plate;
+
+/* A block of snow ahead of an upright plate whose front is at FRONT at the start: a thin one then
+ * has no node inside. */
+static const double FRONT = -0.3 * 0.02;
+
+static firn_sim *meeting(method m, plate p)
+{
+    double thickness = p.thickness * H;
+    return make_sim(
+        make_scene(m,
+                   "  cell_size: %g\n  fps: 100\n  gravity: [0, 0, 0]\n"
+                   "snow:\n  - shape: {box: {center: [0.113, 0, 0], size: [0.2, 0.16, 0.06]}}\n"
+                   "    sampling: {particles_per_cell: %d}\n    velocity: [%g, 0, 0]\n"
+                   "colliders:\n  - shape: {box: {center: [%.17g, 0, 0], size: [%.17g, 8, 8]}}\n"
+                   "    velocity: [%g, 0, 0]\n    %s\n",
+                   H, m.dimensions == 3 ? 8 : 5, p.snow, FRONT - thickness / 2, thickness, p.speed,
+                   p.surface));
+}
+
+/* How deep behind the plate's front the deepest particle is, in cells; those that passed through are
+ * a whole plate deep at least. */
+static double deepest(const firn_sim *sim, double front)
+{
+    cloud c = cloud_of(sim);
+    double depth = 0;
+    for (size_t r = 0; r < c.count; r++)
+        depth = fmax(depth, front - cloud_row(&c, FIRN_POSITION, r)[0]);
+    cloud_free(&c);
+    return depth / H;
+}
+
+static void hit(method m, plate p)
+{
+    firn_sim *sim = meeting(m, p);
+    double reach = 0, thin = fmin(p.thickness, 1), travelled = 0, speed = fabs(p.speed - p.snow);
+    while (travelled < 0.15) {
+        step(sim);
+        reach = fmax(reach, deepest(sim, FRONT + p.speed * firn_sim_time(sim)));
+        travelled = speed * firn_sim_time(sim);
+    }
+    double left = deepest(sim, FRONT + p.speed * firn_sim_time(sim));
+    char name[128];
+    snprintf(name, sizeof name, "%s, %g cells at %g m/s, %s", method_name(m), p.thickness, speed,
+             p.surface);
+    assert_true(stats_of(sim).max_speed > 0.4 * speed || p.speed == 0); /* it was pushed */
+    at_most(firn_sim_progress(sim).dt_max * fabs(p.speed) / H, 0.4001, "%s: cells a step", name);
+    at_most(reach, 0.25 * thin + 0.15 * (p.thickness > 1), "%s: cells inside, at worst", name);
+    at_most(left, 0.25 * thin, "%s: cells inside, in the end", name);
+    firn_sim_destroy(&sim);
+}
+
+static void test_plates(void **state)
+{
+    (void)state;
+    const plate plates[] = {
+        {3, 50, 0, "friction: 0.3"},  {0.5, 50, 0, "friction: 0.3"}, {0.5, 0, -8, "friction: 0.3"},
+        {0.5, 0, -8, "sticky: true"}, {0.5, 30, -20, "friction: 0"},
+    };
+    const method chosen[] = {
+        {2, "cubic", FLIP_95}, {2, "quadratic", APIC}, {3, "quadratic", FLIP_95}};
+    for (int k = 0; k < 3; k++)
+        for (size_t p = 0; p < sizeof plates / sizeof *plates; p++)
+            hit(chosen[k], plates[p]);
+}
+
+/* Snow that starts within a body finds its way out and does not blow up. */
+static void test_buried(void **state)
+{
+    (void)state;
+    const method m = {2, "cubic", FLIP_95};
+    firn_sim *sim = make_sim(
+        make_scene(m, "  cell_size: 0.02\n  fps: 100\n"
+                      "snow:\n  - shape: {box: {center: [0, 0.02, 0], size: [0.2, 0.1]}}\n"
+                      "colliders:\n  - shape: {plane: {point: [0, 0, 0], normal: [0, 1, 0]}}\n"
+                      "    friction: 0.5\n"));
+    advance_to(sim, 0.05);
+    cloud c = cloud_of(sim);
+    double lowest = 0;
+    for (size_t r = 0; r < c.count; r++)
+        lowest = fmin(lowest, cloud_row(&c, FIRN_POSITION, r)[1]);
+    at_most(-lowest / H, 0.26, "cells below the ground");
+    at_most(stats_of(sim).max_speed, 1, "speed of what was buried");
+    cloud_free(&c);
+    firn_sim_destroy(&sim);
+}
+
+int main(int argc, char **argv)
+{
+    use_backend(argc, argv);
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_plates),
+        cmocka_unit_test(test_buried),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
