@@ -1,8 +1,9 @@
 extern "C" {
+#include "io/vdb.h"
+
 #include "io/file.h"
 #include "status.h"
 }
-#include "io/vdb.h"
 
 /* Debian's OpenVDB is built with default visibility and crashes in initialize() when the program's
  * copies of its type information are hidden. */

@@ -93,36 +93,26 @@ static void add_scouts(scouts *s, const scene_snow *snow, int dimensions)
     }
 }
 
-static void push_out(const collider_set *set, double time, double x[3])
+static void push_out(const collider_set *set, double x[3])
 {
     for (size_t i = 0; i < set->count; i++) {
-        double normal[3], phi = collider_distance(&set->items[i], time, x, normal, NULL);
+        double normal[3], phi = collider_distance(&set->items[i], &set->poses[i], x, normal, NULL);
         for (int a = 0; a < 3 && phi < 0; a++)
             x[a] -= phi * normal[a];
     }
 }
 
-static void advance(scouts *s, const collider_set *set, const double gravity[3], double time,
-                    double dt)
+static void advance(scouts *s, const collider_set *set, const double gravity[3], double dt)
 {
     for (size_t i = 0; i < s->count; i++) {
         double *x = s->position[i], *v = s->velocity[i];
         for (int a = 0; a < 3; a++)
             v[a] += dt * gravity[a];
-        collide_velocity(set, time, x, v);
+        collide_velocity(set, COLLIDER_ALL, x, v);
         for (int a = 0; a < 3; a++)
             x[a] += dt * v[a];
-        push_out(set, time + dt, x);
+        push_out(set, x);
     }
-}
-
-static collider_set borrow_colliders(const firn_scene *scene)
-{
-    collider_set set = {.dimensions = scene->settings.dimensions, .count = scene->collider_count};
-    set.items = calloc(set.count + 1, sizeof *set.items);
-    for (size_t i = 0; set.items && i < set.count; i++)
-        set.items[i] = scene->colliders[i].body;
-    return set;
 }
 
 /* A frame that has nothing but where its particles are. */
@@ -142,18 +132,21 @@ static firn_status send(scouts *s, const firn_scene *scene, float *positions, in
                         firn_camera *out)
 {
     firn_frame frames[MOMENTS + 1];
-    collider_set set = borrow_colliders(scene);
-    if (!set.items)
-        return fail(FIRN_NO_MEMORY, "no memory to place a camera");
+    collider_set set;
+    firn_status status = scene_colliders(scene, &set);
+    if (status != FIRN_OK)
+        return status;
     const firn_settings *settings = &scene->settings;
     double dt = settings->frames / settings->fps / (MOMENTS * STEPS_A_MOMENT), time = 0;
     for (int m = 0; m <= MOMENTS; m++) {
         take_frame(s, scene, time, positions + (size_t)m * 3 * s->count, &frames[m]);
         for (int k = 0; k < STEPS_A_MOMENT && m < MOMENTS; k++, time += dt)
-            advance(s, &set, settings->gravity, time, dt);
+            if ((status = collider_set_move(&set, time)) == FIRN_OK)
+                advance(s, &set, settings->gravity, dt);
     }
-    free(set.items);
-    return firn_camera_frame(frames, MOMENTS + 1, scene, width, height, out);
+    collider_set_clear(&set);
+    return status != FIRN_OK ? status
+                             : firn_camera_frame(frames, MOMENTS + 1, scene, width, height, out);
 }
 
 firn_status firn_camera_foresee(const firn_scene *scene, int width, int height, firn_camera *out)

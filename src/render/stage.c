@@ -188,11 +188,9 @@ static firn_status show_scene(stage *s, const firn_scene *scene, const camera *c
 
 static bool moves(const firn_scene *scene)
 {
-    for (size_t i = 0; i < scene->collider_count; i++) {
-        const double *v = scene->colliders[i].body.velocity;
-        if (v[0] != 0 || v[1] != 0 || v[2] != 0)
+    for (size_t i = 0; i < scene->collider_count; i++)
+        if (motion_moves(&scene->colliders[i].body.motion))
             return true;
-    }
     return false;
 }
 

@@ -39,14 +39,9 @@ static firn_status add_body(surface_set *set, const firn_scene *scene, size_t in
         return fail(FIRN_NO_MEMORY, "no memory for the surfaces of a picture");
     *loan = (surface_loan){scene, index, time, set->loans};
     set->loans = loan;
-    const collider *body = &scene->colliders[index].body;
-    double low[3], high[3];
-    shape_bounds(body->shape, 3, low, high);
-    for (int a = 0; a < 3; a++) {
-        low[a] += time * body->velocity[a];
-        high[a] += time * body->velocity[a];
-    }
-    return surface_add_distance(set, loan_distance, loan, low, high, material);
+    collider_pose pose;
+    collider_pose_at(&scene->colliders[index].body, time, &pose);
+    return surface_add_distance(set, loan_distance, loan, pose.low, pose.high, material);
 }
 
 firn_status surface_add_scene(surface_set *set, const firn_scene *scene, double time,
