@@ -360,11 +360,13 @@ static void spread(uint64_t seed, uint64_t pixel, uint32_t sample, float u[4])
 
 static void add_sample(trace_pixel *pixel, vec3 light, const first_sight *sight)
 {
+    const float most = 1e12f; /* of light and depth: sums of squares must stay finite too */
     pixel->count++;
-    bool whole = is_finite(light) && is_finite(sight->normal) && isfinite(sight->depth);
+    float luminance = vec_luminance(light);
+    bool whole = is_finite(light) && is_finite(sight->normal) && luminance < most &&
+                 light.x < most && light.z < most && sight->depth < most;
     if (!whole)
         return;
-    float luminance = vec_luminance(light);
     pixel->light = vec_add(pixel->light, light);
     pixel->albedo = vec_add(pixel->albedo, sight->albedo);
     pixel->normal = vec_add(pixel->normal, sight->normal);

@@ -196,6 +196,25 @@ static void test_film_is_always_finite(void **state)
     clear_stage(&s);
 }
 
+/* Light too bright for the film's numbers. */
+static void test_film_survives_overflow(void **state)
+{
+    (void)state;
+    const light_source glaring[2] = {{.kind = LIGHT_CONSTANT, .colour = {3e38f, 1, 1}},
+                                     {.kind = LIGHT_CONSTANT, .colour = {3e38f, 1e30f, 1}}};
+    for (size_t count = 1; count <= 2; count++) {
+        stage s = make_stage();
+        light_set *lights = NULL;
+        assert_int_equal(light_set_create(glaring, count, &lights), FIRN_OK);
+        s.scene.lights = lights;
+        render(&s, whole, 0, 2);
+        for (int i = 0; i < WIDTH * HEIGHT; i++)
+            assert_true(is_finite_pixel(&s.film.pixels[i]));
+        light_set_destroy(&lights);
+        clear_stage(&s);
+    }
+}
+
 /* Rays along the axes and through corners of blocks, which divide by zero in careless hands. */
 static void test_straight_rays_are_finite(void **state)
 {
@@ -311,6 +330,7 @@ int main(void)
         cmocka_unit_test(test_threads_tiles_and_calls_do_not_matter),
         cmocka_unit_test(test_film_holds_what_was_met),
         cmocka_unit_test(test_film_is_always_finite),
+        cmocka_unit_test(test_film_survives_overflow),
         cmocka_unit_test(test_straight_rays_are_finite),
         cmocka_unit_test(test_stops_and_goes_on),
         cmocka_unit_test(test_sun_and_far_ball_agree),
