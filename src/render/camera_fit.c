@@ -62,7 +62,7 @@ static void hold_frame(frustum *f, const camera *c, const firn_frame *frame,
         return;
     vec3 middle = points_bounds(sample).middle;
     points_span rise = points_measure(sample, c->sky);
-    float reach = 6 * (rise.high - rise.low) + 20 * (float)frame->cell_size;
+    float reach = 2.5f * (rise.high - rise.low) + 4 * (float)frame->cell_size;
     surfaces s = {scene, frame->time, {c->origin[0], c->origin[1], c->origin[2]}};
     surfaces_ray down = {middle, vec_scale(c->sky, -1), 0, reach, 1e-3f};
     float fall = surfaces_trace(&s, &down);

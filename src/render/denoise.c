@@ -12,7 +12,7 @@ enum {
     BAND = 16,   /* rows that a thread takes */
     FEATURES = 7 /* albedo, normal, depth */
 };
-static const float strictness = 0.45f;   /* k of the light: smaller keeps more noise and detail */
+static const float strictness = 0.75f;   /* k of the light: smaller keeps more noise and detail */
 static const float feature_bound = 0.6f; /* k of the features */
 static const float outlier = 1.6f;       /* brighter than all neighbours by this is a firefly */
 static const float farthest = 8;         /* less alike than this counts nothing */

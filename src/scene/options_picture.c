@@ -244,7 +244,7 @@ static const option render_rows[] = {
     {"seed", OPTION_SEED, AT(seed), .fallback = "0", .low = 0, .high = 9007199254740992.0,
      .help = "Another seed, another noise. The same seed, the same picture on any number of "
              "threads."},
-    {"exposure", OPTION_REAL, AT(exposure), .fallback = "0", .low = -30, .high = 30,
+    {"exposure", OPTION_REAL, AT(exposure), .fallback = "0.5", .low = -30, .high = 30,
      .unit = "stops", .help = "1 is twice as bright. PNG and films; EXR keeps the light as it is."},
     {"tone", OPTION_CHOICE, AT(tone), .fallback = "filmic", .choices = WORDS("filmic", "plain"),
      .help = "From light to PNG. `filmic`: bright snow keeps its forms. `plain`: cut off at 1."},
