@@ -43,6 +43,12 @@ static void hash_shape(hash *h, const shape *s)
         hash_reals(h, op->params, 4);
         hash_reals(h, op->origin, 3);
         hash_reals(h, &op->rotation[0][0], 9);
+        if (op->offset != 0)
+            hash_reals(h, &op->offset, 1);
+        if (op->field) {
+            hash_reals(h, &op->scale, 1);
+            hash_integer(h, op->field->fingerprint);
+        }
     }
 }
 
@@ -103,6 +109,7 @@ static void hash_value(hash *h, const firn_scene *scene, const option *o, const 
         hash_shape(h, *(shape *const *)value);
         break;
     case OPTION_TEXT:
+    case OPTION_FILE: /* what was read from it counts */
     case OPTION_PRESET:
     case OPTION_SHAPES:
         break;

@@ -157,6 +157,19 @@ static firn_status read_text(const option *o, const yaml_node *node, char **valu
     return FIRN_OK;
 }
 
+/* Relative to the scene's own folder, so that a scene and its files can be moved together. */
+static firn_status read_file_name(const firn_scene *scene, const option *o, const yaml_node *node,
+                                  char **value)
+{
+    if (node->kind != YAML_SCALAR || yaml_is_null(node) || !*node->text)
+        return fail_type(node, o->name, "the name of a file");
+    const char *slash = *node->text == '/' ? NULL : strrchr(scene->path, '/');
+    free(*value);
+    *value =
+        text_format("%.*s%s", slash ? (int)(slash - scene->path + 1) : 0, scene->path, node->text);
+    return FIRN_OK;
+}
+
 static firn_status read_choice(const option *o, const yaml_node *node, unsigned *value)
 {
     if (node->kind != YAML_SCALAR)
@@ -364,6 +377,8 @@ firn_status read_value(firn_scene *scene, const option *o, const yaml_node *node
         return read_boolean(o, node, (bool *)value);
     case OPTION_TEXT:
         return read_text(o, node, (char **)value);
+    case OPTION_FILE:
+        return read_file_name(scene, o, node, (char **)value);
     case OPTION_CHOICE:
         return read_choice(o, node, (unsigned *)value);
     case OPTION_CHOICES:

@@ -75,6 +75,8 @@ static const char *type_word(const option *o)
         return "true or false";
     case OPTION_TEXT:
         return "text";
+    case OPTION_FILE:
+        return "file";
     case OPTION_CHOICE:
     case OPTION_PRESET:
         return "word";
