@@ -43,6 +43,12 @@ static void hash_shape(hash *h, const shape *s)
         hash_reals(h, op->params, 4);
         hash_reals(h, op->origin, 3);
         hash_reals(h, &op->rotation[0][0], 9);
+        if (op->offset != 0)
+            hash_reals(h, &op->offset, 1);
+        if (op->field) {
+            hash_reals(h, &op->scale, 1);
+            hash_integer(h, op->field->fingerprint);
+        }
     }
 }
 

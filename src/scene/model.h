@@ -63,6 +63,8 @@ struct firn_scene {
     scene_camera camera;
     scene_render render;
     uint64_t fingerprint;
+    size_t body_count;
+    shape_field **bodies; /* those from files, while the scene is read; owned */
 };
 
 /* A deep copy, owned by the caller. */

@@ -4,11 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ROWS(rows) .options = rows, .count = sizeof rows / sizeof *rows
-#define WORDS(...) ((const char *const[]){__VA_ARGS__, NULL})
-#define LENGTH_LIMIT 1e6 /* m: coordinates beyond it leave no digits for cells */
-#define COORDINATE .low = -LENGTH_LIMIT, .high = LENGTH_LIMIT, .unit = "m"
-#define POSITIVE_LENGTH .low = 0, .open_low = true, .high = LENGTH_LIMIT, .unit = "m"
+#include "scene/rows.h"
 
 /* ---- simulation ------------------------------------------------------------------------------ */
 
@@ -290,76 +286,6 @@ const option_table collider_table = {.title = "colliders",
                                      .check = read_collider,
                                      .help = "A list: bodies that snow cannot enter."};
 
-/* ---- shape ----------------------------------------------------------------------------------- */
-
-#define AT(member) .offset = offsetof(shape_values, member)
-
-static const option sphere_rows[] = {
-    {"center", OPTION_POINT, AT(center), .required = true, COORDINATE, .help = "Middle."},
-    {"radius", OPTION_REAL, AT(radius), .required = true, POSITIVE_LENGTH, .help = "Radius."},
-};
-static const option box_rows[] = {
-    {"center", OPTION_POINT, AT(center), .required = true, COORDINATE, .help = "Middle."},
-    {"size", OPTION_SIZE, AT(size), .required = true, POSITIVE_LENGTH,
-     .help = "Full lengths of the edges. In 2D the third may be left out."},
-};
-static const option segment_rows[] = {
-    {"from", OPTION_POINT, AT(from), .required = true, COORDINATE, .help = "Start of the axis."},
-    {"to", OPTION_POINT, AT(to), .required = true, COORDINATE, .help = "End of the axis."},
-    {"radius", OPTION_REAL, AT(radius), .required = true, POSITIVE_LENGTH, .help = "Radius."},
-};
-static const option plane_rows[] = {
-    {"point", OPTION_POINT, AT(point), .required = true, COORDINATE, .help = "Any of its points."},
-    {"normal", OPTION_DIRECTION, AT(normal), .required = true, .low = -LENGTH_LIMIT,
-     .high = LENGTH_LIMIT, .help = "Points out of the body; any length but zero."},
-};
-static const option rotate_rows[] = {
-    {"axis", OPTION_POINT, AT(axis), .low = -LENGTH_LIMIT, .high = LENGTH_LIMIT,
-     .help = "Direction to turn about; any length but zero. Required in 3D; in 2D it is z."},
-    {"angle", OPTION_REAL, AT(angle), .required = true, .low = -36000, .high = 36000,
-     .unit = "degrees", .help = "Counterclockwise when the axis points at you."},
-    {"about", OPTION_POINT, AT(about), COORDINATE,
-     .help =
-         "A point that stays in place. Default: the shape's own middle (of `center`; halfway "
-         "`from` and `to`; `point` of a plane; the middle of the first part of a combination)."},
-};
-
-static const option_table sphere_table = {.title = "sphere", ROWS(sphere_rows), .help = "A ball."};
-static const option_table box_table = {.title = "box", ROWS(box_rows), .help = "A block."};
-static const option_table capsule_table = {.title = "capsule",
-                                           ROWS(segment_rows),
-                                           .help = "A rod with round ends beyond `from` and `to`."};
-static const option_table cylinder_table = {
-    .title = "cylinder", ROWS(segment_rows), .help = "A rod with flat ends at `from` and `to`."};
-static const option_table plane_table = {.title = "plane",
-                                         ROWS(plane_rows),
-                                         .help = "Everything below a plane. For colliders, and for "
-                                                 "cutting other shapes."};
-const option_table rotate_table = {.title = "rotate",
-                                   ROWS(rotate_rows),
-                                   .shorthand = "angle",
-                                   .help = "A turn, made before `translate`."};
-
-static const option shape_rows[] = {
-    {"sphere", OPTION_GROUP, .table = &sphere_table},
-    {"box", OPTION_GROUP, .table = &box_table},
-    {"capsule", OPTION_GROUP, .table = &capsule_table},
-    {"cylinder", OPTION_GROUP, .table = &cylinder_table},
-    {"plane", OPTION_GROUP, .table = &plane_table},
-    {"union", OPTION_SHAPES, .table = &shape_table, .help = "All of the listed shapes."},
-    {"intersect", OPTION_SHAPES, .table = &shape_table, .help = "Where all of them overlap."},
-    {"subtract", OPTION_SHAPES, .table = &shape_table, .help = "The first without the others."},
-    {"rotate", OPTION_GROUP, .table = &rotate_table},
-    {"translate", OPTION_POINT, AT(translate), .fallback = "[0, 0, 0]", COORDINATE,
-     .help = "A shift, made after `rotate`."},
-};
-#undef AT
-const option_table shape_table = {.title = "shape",
-                                  ROWS(shape_rows),
-                                  .help = "A mapping with exactly one of the kinds below, and "
-                                          "optionally `rotate` and `translate`. In 2D a shape is "
-                                          "its slice at z = 0."};
-
 /* ---- the whole ------------------------------------------------------------------------------- */
 
 static const option scene_rows[] = {
@@ -437,11 +363,6 @@ static size_t add_tables(const option_table **tables, size_t count, const option
 size_t option_tables(const option_table *tables[MOST_TABLES])
 {
     return add_tables(tables, add_tables(tables, 0, &scene_table), &shape_table);
-}
-
-bool is_shape_kind(const option *o)
-{
-    return o->type == OPTION_SHAPES || (o->type == OPTION_GROUP && o->table != &rotate_table);
 }
 
 const char *option_help(const option *o)

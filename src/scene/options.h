@@ -73,6 +73,11 @@ struct option_table {
 typedef struct shape_values {
     double center[3], radius, size[3], from[3], to[3], point[3], normal[3];
     double axis[3], angle, about[3], translate[3];
+    double round, offset, shell, scale;
+    char *file, *grid; /* owned */
+    double file_scale, length, voxel, iso;
+    unsigned up;
+    bool close;
 } shape_values;
 
 extern const option_table scene_table; /* fills a firn_scene */

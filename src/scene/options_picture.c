@@ -3,11 +3,9 @@
 #include <string.h>
 
 #include "scene/options.h"
+#include "scene/rows.h"
 
-#define ROWS(rows) .options = rows, .count = sizeof rows / sizeof *rows
-#define WORDS(...) ((const char *const[]){__VA_ARGS__, NULL})
-#define COORDINATE .low = -1e6, .high = 1e6, .unit = "m"
-#define LENGTH .low = 0, .open_low = true, .high = 1e6, .unit = "m"
+#define LENGTH POSITIVE_LENGTH
 #define DEGREES .low = -36000, .high = 36000, .unit = "degrees"
 
 /* ---- camera ---------------------------------------------------------------------------------- */

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "scene/options.h"
+#include "scene/bodies.h"
 
 enum { LARGEST_FILE = 16 << 20 };
 
@@ -129,6 +129,8 @@ static firn_status fill(firn_scene *scene, const source *text, const yaml_node *
         scene->settings.blend = 0; /* its velocities are PIC's: one physics, one fingerprint */
     scene->simulation_mark.where = mark_where(yaml_find(root, "simulation")->key_at);
     scene->fingerprint = scene_fingerprint(scene);
+    for (size_t i = 0; i < scene->collider_count; i++)
+        shape_use_samples(scene->colliders[i].body.shape);
     return FIRN_OK;
 }
 
@@ -167,6 +169,7 @@ firn_status firn_scene_parse(const char *text, const char *name, const char *con
         status = apply_sets(places, sets, set_count, root);
     if (status == FIRN_OK)
         status = fill(s, &file, root);
+    bodies_forget(s);
     yaml_destroy(&root);
     for (size_t i = 0; i < set_count; i++)
         free((char *)places[i].name);

@@ -1,22 +1,23 @@
 /*
- * The shape grammar: a mapping with exactly one kind, then `rotate`, then `translate`.
+ * The shape grammar: a mapping with exactly one kind, then what is done to it, in a fixed order.
  *
  * Every shape that is read has a middle, about which `rotate` turns it: what an artist expects of
  * an object that was placed first and is turned afterwards.
  */
-#include "scene/options.h"
-
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "scene/bodies.h"
 
 typedef struct placed {
     shape *shape; /* owned */
     double middle[3];
 } placed;
 
+/* `scale` is what the shapes around this one will make of it. */
 static firn_status read_placed(firn_scene *scene, const char *name, const yaml_node *node,
-                               placed *out);
+                               double scale, placed *out);
 
 /* ---- frames ---------------------------------------------------------------------------------- */
 
@@ -67,6 +68,13 @@ static void turn_about(const double axis[3], double angle, double rotation[3][3]
             rotation[i][j] = c * (i == j) + (1 - c) * axis[i] * axis[j] + s * skew[i][j];
 }
 
+static void move(placed *p, const double offset[3])
+{
+    shape_translate(p->shape, offset);
+    for (int i = 0; i < 3; i++)
+        p->middle[i] += offset[i];
+}
+
 /* ---- primitives ------------------------------------------------------------------------------ */
 
 static placed place_at(shape_kind kind, const double params[4], const double middle[3])
@@ -85,10 +93,13 @@ static placed sphere(const shape_values *v)
     return out;
 }
 
+/* Round edges: a smaller box, grown. */
 static placed box(const shape_values *v)
 {
-    const double half[4] = {v->size[0] / 2, v->size[1] / 2, v->size[2] / 2};
+    const double half[4] = {v->size[0] / 2 - v->round, v->size[1] / 2 - v->round,
+                            v->size[2] / 2 - v->round};
     placed out = place_at(SHAPE_BOX, half, v->center);
+    shape_grow(out.shape, v->round);
     shape_translate(out.shape, v->center);
     return out;
 }
@@ -113,39 +124,81 @@ static placed rod(shape_kind kind, const shape_values *v)
         middle[i] = (v->to[i] + v->from[i]) / 2;
     }
     double length = normalize(along);
-    placed out = place_at(kind, (double[4]){length / 2, v->radius}, middle);
+    placed out = place_at(kind, (double[4]){length / 2 - v->round, v->radius - v->round}, middle);
+    shape_grow(out.shape, v->round);
     frame_along(along, rotation);
     shape_rotate(out.shape, rotation);
     shape_translate(out.shape, middle);
     return out;
 }
 
-static firn_status read_primitive(firn_scene *scene, const option *kind, const yaml_node *node,
-                                  placed *out)
+static firn_status check_round(const yaml_node *node, const char *what, double round, double most)
 {
-    shape_values v = {0};
-    firn_status status = read_table(scene, kind->table, node, &v);
+    if (round <= most)
+        return FIRN_OK;
+    return fail_at(yaml_find(node, "round")->at,
+                   "round is %g m, more than the %s allows: at most %g m", round, what, most);
+}
+
+static firn_status check_rod(const yaml_node *node, const char *name, const shape_values *v)
+{
+    double along[3] = {v->to[0] - v->from[0], v->to[1] - v->from[1], v->to[2] - v->from[2]};
+    if (along[0] == 0 && along[1] == 0 && along[2] == 0)
+        return fail_at(node->at, "%s goes from a point to the same point", name);
+    return check_round(node, name, v->round, fmin(v->radius, normalize(along) / 2));
+}
+
+static firn_status place_body(firn_scene *scene, const option *kind, const yaml_node *node,
+                              const shape_values *v, double scale, placed *out)
+{
+    firn_status status = body_read(scene, kind, node, v, scale, &out->shape);
     if (status != FIRN_OK)
         return status;
-    bool capsule = strcmp(kind->name, "capsule") == 0;
-    if (strcmp(kind->name, "sphere") == 0) {
-        *out = sphere(&v);
-    } else if (strcmp(kind->name, "box") == 0) {
-        *out = box(&v);
-    } else if (strcmp(kind->name, "plane") == 0) {
-        *out = plane(&v);
-    } else {
-        if (v.from[0] == v.to[0] && v.from[1] == v.to[1] && v.from[2] == v.to[2])
-            return fail_at(node->at, "%s goes from a point to the same point", kind->name);
-        *out = rod(capsule ? SHAPE_CAPSULE : SHAPE_CYLINDER, &v);
+    const shape_field *field = out->shape->ops[0].field;
+    double offset[3];
+    bool moved = yaml_find(node, "center") != NULL;
+    for (int i = 0; i < 3; i++) {
+        out->middle[i] = (field->low[i] + field->high[i]) / 2;
+        offset[i] = moved ? v->center[i] - out->middle[i] : 0;
     }
+    move(out, offset);
     return FIRN_OK;
+}
+
+static firn_status read_primitive(firn_scene *scene, const option *kind, const yaml_node *node,
+                                  double scale, placed *out)
+{
+    shape_values v = {0};
+    const char *name = kind->name;
+    firn_status status = read_table(scene, kind->table, node, &v);
+    bool capsule = strcmp(name, "capsule") == 0,
+         rod_like = capsule || strcmp(name, "cylinder") == 0;
+    if (status == FIRN_OK && rod_like)
+        status = check_rod(node, name, &v);
+    if (status == FIRN_OK && strcmp(name, "box") == 0)
+        status = check_round(node, "shortest edge", v.round,
+                             fmin(v.size[0], fmin(v.size[1], v.size[2])) / 2);
+    if (status != FIRN_OK)
+        ;
+    else if (rod_like)
+        *out = rod(capsule ? SHAPE_CAPSULE : SHAPE_CYLINDER, &v);
+    else if (strcmp(name, "sphere") == 0)
+        *out = sphere(&v);
+    else if (strcmp(name, "box") == 0)
+        *out = box(&v);
+    else if (strcmp(name, "plane") == 0)
+        *out = plane(&v);
+    else
+        status = place_body(scene, kind, node, &v, scale, out);
+    free(v.file);
+    free(v.grid);
+    return status;
 }
 
 /* ---- combinations ---------------------------------------------------------------------------- */
 
 static firn_status read_combination(firn_scene *scene, const option *kind, const yaml_node *node,
-                                    placed *out)
+                                    double scale, placed *out)
 {
     shape_kind op = strcmp(kind->name, "union") == 0       ? SHAPE_UNION
                     : strcmp(kind->name, "intersect") == 0 ? SHAPE_INTERSECT
@@ -154,10 +207,10 @@ static firn_status read_combination(firn_scene *scene, const option *kind, const
         return fail_type(node, kind->name, "a list of shapes");
     if (node->count == 0)
         return fail_at(node->at, "%s is empty; it needs at least one shape", kind->name);
-    firn_status status = read_placed(scene, kind->name, node->items[0], out);
+    firn_status status = read_placed(scene, kind->name, node->items[0], scale, out);
     for (size_t i = 1; i < node->count && status == FIRN_OK; i++) {
         placed next = {0};
-        status = read_placed(scene, kind->name, node->items[i], &next);
+        status = read_placed(scene, kind->name, node->items[i], scale, &next);
         if (status != FIRN_OK)
             break;
         out->shape = shape_combine(op, out->shape, next.shape);
@@ -168,14 +221,7 @@ static firn_status read_combination(firn_scene *scene, const option *kind, const
     return status;
 }
 
-/* ---- rotate and translate -------------------------------------------------------------------- */
-
-static void move(placed *p, const double offset[3])
-{
-    shape_translate(p->shape, offset);
-    for (int i = 0; i < 3; i++)
-        p->middle[i] += offset[i];
-}
+/* ---- what is done to it ---------------------------------------------------------------------- */
 
 static firn_status check_axis(const yaml_node *node, const yaml_node *said, bool flat,
                               double axis[3])
@@ -237,30 +283,60 @@ static firn_status find_kind(const char *name, const yaml_node *node, const opti
     if (*kind)
         return FIRN_OK;
     return fail_at(node->at,
-                   "%s needs one of sphere, box, capsule, cylinder, plane, union, "
+                   "%s needs one of sphere, box, capsule, cylinder, plane, mesh, vdb, union, "
                    "intersect, subtract",
                    name);
 }
 
-static firn_status read_placed(firn_scene *scene, const char *name, const yaml_node *node,
-                               placed *out)
+/* One of the plain keys beside the kind, or its default. */
+static firn_status read_beside(firn_scene *scene, const yaml_node *node, const char *key,
+                               shape_values *v)
 {
+    const option *o = option_find(&shape_table, key);
+    const yaml_node *said = yaml_find(node, key);
+    return said ? read_value(scene, o, said, v) : FIRN_OK;
+}
+
+/* Grow, hollow out, scale about the middle, turn, shift. */
+static firn_status change(firn_scene *scene, const yaml_node *node, const shape_values *v,
+                          placed *p)
+{
+    if (v->offset != 0)
+        shape_grow(p->shape, v->offset);
+    if (v->shell > 0)
+        p->shape = shape_hollow(p->shape, v->shell);
+    if (!p->shape)
+        return fail_at(node->at, "shapes are nested too deeply (at most %d)", SHAPE_MAX_DEPTH);
+    if (v->scale != 1) {
+        const double middle[3] = {p->middle[0], p->middle[1], p->middle[2]};
+        move(p, (double[3]){-middle[0], -middle[1], -middle[2]});
+        shape_scale(p->shape, v->scale);
+        move(p, middle);
+    }
+    const yaml_node *turn = yaml_find(node, "rotate");
+    firn_status status = turn ? rotate(scene, turn, p) : FIRN_OK;
+    if (status == FIRN_OK)
+        move(p, v->translate);
+    return status;
+}
+
+static firn_status read_placed(firn_scene *scene, const char *name, const yaml_node *node,
+                               double scale, placed *out)
+{
+    static const char *const keys[] = {"offset", "shell", "scale", "translate"};
     const option *kind;
+    shape_values v = {.scale = 1};
     firn_status status = find_kind(name, node, &kind);
+    for (size_t k = 0; k < sizeof keys / sizeof *keys && status == FIRN_OK; k++)
+        status = read_beside(scene, node, keys[k], &v);
     if (status == FIRN_OK) {
         const yaml_node *value = yaml_find(node, kind->name);
-        status = kind->type == OPTION_SHAPES ? read_combination(scene, kind, value, out)
-                                             : read_primitive(scene, kind, value, out);
+        scale *= v.scale;
+        status = kind->type == OPTION_SHAPES ? read_combination(scene, kind, value, scale, out)
+                                             : read_primitive(scene, kind, value, scale, out);
     }
-    const yaml_node *turn = yaml_find(node, "rotate"), *shift = yaml_find(node, "translate");
-    if (status == FIRN_OK && turn)
-        status = rotate(scene, turn, out);
-    if (status == FIRN_OK && shift) {
-        shape_values v = {0};
-        status = read_value(scene, option_find(&shape_table, "translate"), shift, &v);
-        if (status == FIRN_OK)
-            move(out, v.translate);
-    }
+    if (status == FIRN_OK)
+        status = change(scene, node, &v, out);
     if (status != FIRN_OK)
         shape_destroy(&out->shape);
     return status;
@@ -269,7 +345,7 @@ static firn_status read_placed(firn_scene *scene, const char *name, const yaml_n
 firn_status read_shape(firn_scene *scene, const char *name, const yaml_node *node, shape **out)
 {
     placed p = {0};
-    firn_status status = read_placed(scene, name, node, &p);
+    firn_status status = read_placed(scene, name, node, 1, &p);
     *out = p.shape;
     return status;
 }

@@ -83,7 +83,7 @@ static double primitive_volume(const shape_op *op)
 
 static double closed_form(const shape *s, int dimensions, double offset)
 {
-    if (s->count != 1 || offset != 0)
+    if (s->count != 1 || offset != 0 || s->ops[0].offset != 0)
         return NAN;
     return dimensions == 2 ? slice_area(s->ops) : primitive_volume(s->ops);
 }
@@ -116,7 +116,8 @@ static bool refine(shape_cover *c, const shape *s)
     int axis = longest_axis(c->dimensions, c->half);
     c->half[axis] /= 2;
     double radius = (1 + 1e-12) * sqrt(c->half[0] * c->half[0] + c->half[1] * c->half[1] +
-                                       c->half[2] * c->half[2]);
+                                       c->half[2] * c->half[2]) +
+                    shape_slack(s);
     double(*next)[3] = malloc((2 * c->surface_count + 1) * sizeof *next);
     if (!next)
         return false;

@@ -17,7 +17,7 @@ firn_status lattice_walk_range(const lattice_walk *walk, const int64_t low[3],
         if (high[i] - low[i] > high[longest] - low[longest])
             longest = i;
     }
-    double radius = sqrt(square) * (1 + 1e-9);
+    double radius = sqrt(square) * (1 + 1e-9) + shape_slack(walk->shape);
     double distance = shape_distance(walk->shape, center, NULL);
     if (distance > radius)
         return FIRN_OK;

@@ -175,3 +175,15 @@ double level_set_distance(const level_set *set, const double x[3], double gradie
     level_set_cell cell = cell_in_block(block, in);
     return near_distance(set, place, &cell, gradient);
 }
+
+int level_set_side(const level_set *set, const double x[3])
+{
+    level_set_cell cell = level_set_locate(set, x);
+    if (cell.block < 0)
+        return level_set_distance(set, x, NULL) < 0 ? -1 : 1;
+    const float *s = set->samples + (size_t)cell.block * LEVEL_SET_BLOCK + cell.sample;
+    int inside = 0;
+    for (int c = 0; c < 8; c++)
+        inside += s[(c & 1) * STEP[0] + (c >> 1 & 1) * STEP[1] + (c >> 2) * STEP[2]] < 0;
+    return inside == 8 ? -1 : inside == 0 ? 1 : 0;
+}

@@ -56,6 +56,9 @@ void level_set_release(level_set **set);
 /* Signed distance at x; `gradient` (may be NULL) gets a unit vector away from the inside. */
 double level_set_distance(const level_set *set, const double x[3], double gradient[3]);
 
+/* -1 when all samples around x are inside, 1 when all are outside, else 0. */
+int level_set_side(const level_set *set, const double x[3]);
+
 /* The cell that holds x: its block (below 0: none, x is farther than `band` from the surface), the
  * index of its lowest sample in the block, and the weights of the upper samples. For fields that
  * are sampled beside the level set, such as the velocity of a deforming body. */

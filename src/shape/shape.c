@@ -33,9 +33,27 @@ shape *shape_primitive(shape_kind kind, const double params[4])
         return NULL;
     s->ops[0].kind = kind;
     memcpy(s->ops[0].params, params, sizeof s->ops[0].params);
+    s->ops[0].scale = 1;
     for (int i = 0; i < 3; i++)
         s->ops[0].rotation[i][i] = 1;
     return s;
+}
+
+shape *shape_from_field(shape_field *field)
+{
+    shape *s = shape_primitive(SHAPE_FIELD, (double[4]){0});
+    if (s)
+        s->ops[0].field = field;
+    else
+        field_release(&field);
+    return s;
+}
+
+/* The shape becomes one more owner of its fields. */
+static void share_fields(const shape *s)
+{
+    for (size_t n = 0; n < s->count; n++)
+        field_share(s->ops[n].field);
 }
 
 shape *shape_combine(shape_kind op, shape *a, shape *b)
@@ -51,6 +69,7 @@ shape *shape_combine(shape_kind op, shape *a, shape *b)
         memcpy(s->ops, a->ops, a->count * sizeof *s->ops);
         memcpy(s->ops + a->count, b->ops, b->count * sizeof *s->ops);
         s->ops[s->count - 1].kind = op;
+        share_fields(s);
     }
     shape_destroy(&a);
     shape_destroy(&b);
@@ -60,13 +79,17 @@ shape *shape_combine(shape_kind op, shape *a, shape *b)
 shape *shape_copy(const shape *s)
 {
     shape *copy = shape_allocate(s->count, s->depth);
-    if (copy)
+    if (copy) {
         memcpy(copy->ops, s->ops, s->count * sizeof *s->ops);
+        share_fields(copy);
+    }
     return copy;
 }
 
 void shape_destroy(shape **s)
 {
+    for (size_t n = 0; *s && n < (*s)->count; n++)
+        field_release(&(*s)->ops[n].field);
     if (*s)
         free((*s)->ops);
     free(*s);
@@ -95,6 +118,63 @@ void shape_translate(shape *s, const double offset[3])
     for (size_t n = 0; n < s->count; n++)
         for (int i = 0; i < 3; i++)
             s->ops[n].origin[i] += offset[i];
+}
+
+void shape_scale(shape *s, double factor)
+{
+    for (size_t n = 0; n < s->count; n++) {
+        shape_op *op = &s->ops[n];
+        op->scale *= factor;
+        op->offset *= factor;
+        for (int i = 0; i < 4; i++)
+            op->params[i] *= factor;
+        for (int i = 0; i < 3; i++)
+            op->origin[i] *= factor;
+    }
+}
+
+/* Growing distributes over the operations: max(a, b) - r = max(a - r, b - r), and what is taken
+ * away shrinks. Backwards through the program the operands of an operation follow it, the second
+ * first; `sign` holds those that are still to come. */
+void shape_grow(shape *s, double distance)
+{
+    double sign[SHAPE_MAX_DEPTH + 1] = {1};
+    size_t top = 1;
+    for (size_t n = s->count; n-- > 0;) {
+        double here = sign[--top];
+        if (!is_operation(s->ops[n].kind)) {
+            s->ops[n].offset += here * distance;
+            continue;
+        }
+        sign[top++] = here;
+        sign[top++] = s->ops[n].kind == SHAPE_SUBTRACT ? -here : here;
+    }
+}
+
+/* |d| - t/2 <= 0: within t/2 of the shape, and not deeper in it than that. */
+shape *shape_hollow(shape *s, double thickness)
+{
+    shape *inner = s ? shape_copy(s) : NULL;
+    if (inner) {
+        shape_grow(s, thickness / 2);
+        shape_grow(inner, -thickness / 2);
+    }
+    return shape_combine(SHAPE_SUBTRACT, s, inner);
+}
+
+void shape_use_samples(shape *s)
+{
+    for (size_t n = 0; n < s->count; n++)
+        s->ops[n].sampled = true;
+}
+
+double shape_slack(const shape *s)
+{
+    double slack = 0;
+    for (size_t n = 0; n < s->count; n++)
+        if (s->ops[n].field)
+            slack = fmax(slack, s->ops[n].scale * s->ops[n].field->slack);
+    return slack;
 }
 
 /* ---- Distances of primitives in their own frame ---------------------------------------------- */
@@ -162,7 +242,20 @@ static double cylinder_distance(double half_height, double radius, const double 
     return distance;
 }
 
-static double primitive_distance(const shape_op *op, const double x[3], double gradient[3])
+/* Beyond the offset only an exact distance says where the grown surface is. */
+static double scaled_field_distance(const shape_op *op, const double p[3], field_use use,
+                                    double g[3])
+{
+    const double x[3] = {p[0] / op->scale, p[1] / op->scale, p[2] / op->scale};
+    if (op->sampled && op->offset == 0)
+        use = FIELD_SAMPLED;
+    else if (op->offset != 0)
+        use = FIELD_EXACT;
+    return op->scale * field_distance(op->field, use, x, g);
+}
+
+static double primitive_distance(const shape_op *op, field_use use, const double x[3],
+                                 double gradient[3])
 {
     double p[3] = {0}, g[3] = {0}, distance = 0;
     for (int j = 0; j < 3; j++)
@@ -185,9 +278,13 @@ static double primitive_distance(const shape_op *op, const double x[3], double g
         distance = p[1];
         g[1] = 1;
         break;
+    case SHAPE_FIELD:
+        distance = scaled_field_distance(op, p, use, gradient ? g : NULL);
+        break;
     default:
         assert(!"a primitive");
     }
+    distance -= op->offset;
     if (!gradient)
         return distance;
     for (int i = 0; i < 3; i++)
@@ -219,7 +316,7 @@ static value combine(shape_kind op, value a, value b)
     return a.distance >= b.distance ? a : b;
 }
 
-double shape_distance(const shape *s, const double x[3], double gradient[3])
+static double run(const shape *s, field_use use, const double x[3], double gradient[3])
 {
     value stack[SHAPE_MAX_DEPTH];
     size_t top = 0;
@@ -232,7 +329,8 @@ double shape_distance(const shape *s, const double x[3], double gradient[3])
         } else {
             assert(top < SHAPE_MAX_DEPTH);
             stack[top] = (value){0};
-            stack[top].distance = primitive_distance(op, x, gradient ? stack[top].gradient : NULL);
+            stack[top].distance =
+                primitive_distance(op, use, x, gradient ? stack[top].gradient : NULL);
             top++;
         }
     }
@@ -240,4 +338,14 @@ double shape_distance(const shape *s, const double x[3], double gradient[3])
     if (gradient)
         memcpy(gradient, stack[0].gradient, sizeof stack[0].gradient);
     return stack[0].distance;
+}
+
+double shape_distance(const shape *s, const double x[3], double gradient[3])
+{
+    return run(s, FIELD_SURFACE, x, gradient);
+}
+
+double shape_depth(const shape *s, const double x[3])
+{
+    return -run(s, FIELD_EXACT, x, NULL);
 }

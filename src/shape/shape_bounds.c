@@ -56,10 +56,28 @@ static region halfspace_region(const shape_op *op)
         double normal = op->rotation[i][1];
         if (fabs(normal) < 1 - PARALLEL)
             continue;
-        *(normal > 0 ? &r.inside.high[i] : &r.inside.low[i]) = op->origin[i];
-        *(normal > 0 ? &r.outside.low[i] : &r.outside.high[i]) = op->origin[i];
+        double end = op->origin[i] + normal * op->offset;
+        *(normal > 0 ? &r.inside.high[i] : &r.inside.low[i]) = end;
+        *(normal > 0 ? &r.outside.low[i] : &r.outside.high[i]) = end;
     }
     return r;
+}
+
+/* The box of a field, turned, and the world's box around that. */
+static bounds field_bounds(const shape_op *op)
+{
+    bounds b;
+    for (int i = 0; i < 3; i++) {
+        double middle = 0, half = 0;
+        for (int j = 0; j < 3; j++) {
+            const double low = op->field->low[j], high = op->field->high[j];
+            middle += op->rotation[i][j] * (low + high) / 2;
+            half += fabs(op->rotation[i][j]) * (high - low) / 2;
+        }
+        b.low[i] = op->origin[i] + op->scale * (middle - half) - op->offset;
+        b.high[i] = op->origin[i] + op->scale * (middle + half) + op->offset;
+    }
+    return b;
 }
 
 /* How far the primitive reaches from its origin along world axis i. */
@@ -90,9 +108,13 @@ static region primitive_region(const shape_op *op)
     if (op->kind == SHAPE_HALFSPACE)
         return halfspace_region(op);
     region r = {EVERYWHERE, EVERYWHERE};
+    if (op->kind == SHAPE_FIELD) {
+        r.inside = field_bounds(op);
+        return r;
+    }
     for (int i = 0; i < 3; i++) {
-        r.inside.low[i] = op->origin[i] - reach(op, i);
-        r.inside.high[i] = op->origin[i] + reach(op, i);
+        r.inside.low[i] = op->origin[i] - reach(op, i) - op->offset;
+        r.inside.high[i] = op->origin[i] + reach(op, i) + op->offset;
     }
     return r;
 }
