@@ -1,6 +1,7 @@
 #include "collider/collider.h"
 
 #include <math.h>
+#include <string.h>
 
 #define FIRN_DIM 3
 #define REAL_DOUBLE
@@ -29,9 +30,32 @@ static void flatten(double n[3])
     n[2] = 0;
 }
 
+/* One more body: `before` and `after` are the velocities of snow about it. Two bodies on which a node
+ * slides in different directions hold it. */
+static void bind(collider_bond *bond, vec before, vec after, vec normal, bool sticky)
+{
+    if (vec_dot(before, normal) >= 0 && !sticky)
+        return;
+    vec other;
+    memcpy(other.e, bond->normal, sizeof other.e);
+    bool slides_elsewhere = vec_norm2(other) > 0 && fabs(vec_dot(other, normal)) < 1 - 1e-9;
+    if (vec_norm2(after) == 0 || slides_elsewhere)
+        *bond = (collider_bond){.held = true};
+    else if (!bond->held)
+        memcpy(bond->normal, normal.e, sizeof bond->normal);
+}
+
 bool collide_velocity(const collider_set *set, double time, const double x[3], double v[3])
 {
+    collider_bond unused;
+    return collide_and_bind(set, time, x, v, &unused);
+}
+
+bool collide_and_bind(const collider_set *set, double time, const double x[3], double v[3],
+                      collider_bond *bond)
+{
     bool touched = false;
+    *bond = (collider_bond){0};
     vec snow = {{v[0], v[1], v[2]}};
     for (size_t n = 0; n < set->count; n++) {
         const collider *c = &set->items[n];
@@ -42,7 +66,9 @@ bool collide_velocity(const collider_set *set, double time, const double x[3], d
             flatten(normal.e);
             body.e[2] = 0;
         }
-        snow = collide_response(snow, body, normal, c->friction, c->sticky);
+        vec met = collide_response(snow, body, normal, c->friction, c->sticky);
+        bind(bond, vec_sub(snow, body), vec_sub(met, body), normal, c->sticky);
+        snow = met;
         touched = true;
     }
     for (int i = 0; i < 3; i++)
