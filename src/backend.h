@@ -37,12 +37,16 @@ typedef struct step_limits {
 /* One step to take. The colliders stand where they are when it begins. */
 typedef struct step_plan {
     double dt;
-    bool first; /* asks for step 2, the rest volumes */
+    bool first;    /* asks for step 2, the rest volumes */
+    bool implicit; /* asks for step 6; only of backends that offer it */
 } step_plan;
 
 typedef struct step_report {
     size_t active_nodes;
-    uint64_t solver_iterations;
+    /* Of step 6; 0 and false for explicit steps. */
+    uint64_t solver_iterations, newton_iterations;
+    double solver_residual; /* relative to that of the explicit step v* */
+    bool converged;
     double stage_ms[FIRN_STAGES];
     /* Filled when the step returns FIRN_BLOWUP: a particle that went wrong (the same one for every
      * number of threads), where it was when the step began, and what of it grew to which value. */
@@ -71,6 +75,7 @@ static inline void stage_charge(step_report *report, firn_stage stage, double *s
 typedef struct backend_ops {
     const char *name;
     bool is_double;
+    bool has_solver; /* offers step 6 */
     firn_status (*create)(const backend_problem *problem, backend **out);
     void (*destroy)(backend **self);
     /* Make room for `count` particles. Their values are undefined until set. */

@@ -14,19 +14,39 @@
 #include "sim.h"
 #include "status.h"
 
-double sim_stable_dt(firn_sim *sim)
+/* Of `dt` as much as the bodies allow near the snow. */
+static double body_limit(firn_sim *sim, double snow_speed, double dt)
 {
     const firn_settings *s = &sim->scene->settings;
-    step_limits limits;
-    sim->ops->limits(sim->state, &limits);
-    double dt =
-        time_step_stable(s->cell_size, limits.max_wave_speed, limits.max_speed, s->cfl, s->travel);
     if (!sim->colliders.limits_steps)
         return dt;
     double low[3], high[3];
     sim->ops->bounds(sim->state, low, high);
-    return collider_set_step(&sim->colliders, sim->time, low, high, limits.max_speed, s->travel,
+    return collider_set_step(&sim->colliders, sim->time, low, high, snow_speed, s->travel,
                              fmin(dt, 1 / s->fps));
+}
+
+sim_choice sim_choose(firn_sim *sim)
+{
+    const firn_settings *s = &sim->scene->settings;
+    const double *g = s->gravity;
+    step_limits limits;
+    sim->ops->limits(sim->state, &limits);
+    double acceleration = sqrt(g[0] * g[0] + g[1] * g[1] + g[2] * g[2]);
+    double implicit_dt =
+        body_limit(sim, limits.max_speed,
+                   time_step_travel(s->cell_size, limits.max_speed, acceleration, s->travel));
+    sim_choice c = {.explicit_dt =
+                        body_limit(sim, limits.max_speed,
+                                   time_step_stable(s->cell_size, limits.max_wave_speed,
+                                                    limits.max_speed, s->cfl, s->travel))};
+    double long_dt = s->time_step > 0 ? s->time_step : implicit_dt;
+    c.implicit = s->integrator == FIRN_SEMI_IMPLICIT ||
+                 (s->integrator == FIRN_CHEAPER && sim->ops->has_solver &&
+                  time_step_implicit_pays(c.explicit_dt, long_dt));
+    c.automatic_dt = c.implicit ? implicit_dt : c.explicit_dt;
+    c.dt = s->time_step > 0 ? s->time_step : c.automatic_dt;
+    return c;
 }
 
 /* The first frame time after now. */
@@ -47,24 +67,13 @@ static const double RECOVERY = 1.125;
 /* No run can be meant to take such steps, s. */
 static const double LEAST_STEP = 1e-12;
 
-/* What the control wants before any failure, and the smallest step that it will try. */
-typedef struct step_range {
-    double wanted, floor;
-} step_range;
-
-static step_range choose_range(firn_sim *sim)
-{
-    const firn_settings *s = &sim->scene->settings;
-    double stable = sim_stable_dt(sim);
-    step_range r = {.wanted = s->time_step > 0 ? s->time_step : stable};
-    r.floor = fmax(ldexp(fmin(r.wanted, stable), -s->retries), LEAST_STEP);
-    return r;
-}
-
 static void count_work(firn_sim *sim, const step_report *report)
 {
     firn_progress *progress = &sim->progress;
     progress->solver_iterations += report->solver_iterations;
+    progress->newton_iterations += report->newton_iterations;
+    if (report->converged)
+        progress->solver_residual = fmax(progress->solver_residual, report->solver_residual);
     for (int k = 0; k < FIRN_STAGES; k++)
         progress->stage_ms[k] += report->stage_ms[k];
 }
@@ -78,12 +87,13 @@ static void finish_step(firn_sim *sim, const step_report *report, int next, doub
     sim->active_nodes = report->active_nodes;
     firn_progress *progress = &sim->progress;
     progress->steps++;
+    progress->implicit_steps += report->converged;
     progress->dt_min = fmin(progress->dt_min, dt);
     progress->dt_max = fmax(progress->dt_max, dt);
 }
 
-/* One step of at most `limit`, halved until it succeeds or would be smaller than the range allows. */
-static firn_status try_step(firn_sim *sim, step_range range, double limit)
+/* One step of at most `limit`, halved until it succeeds or would be smaller than the floor. */
+static firn_status try_step(firn_sim *sim, sim_choice choice, double limit, double floor)
 {
     int next = next_frame(sim);
     double frame_time = next / sim->scene->settings.fps;
@@ -92,18 +102,18 @@ static firn_status try_step(firn_sim *sim, step_range range, double limit)
         return status;
     for (int halvings = 0;; halvings++) {
         double dt = time_step_to_land(sim->time, frame_time, limit);
-        step_plan plan = {.dt = dt, .first = sim->step == 0};
+        step_plan plan = {.dt = dt, .first = sim->step == 0, .implicit = choice.implicit};
         step_report report;
         status = sim->ops->step(sim->state, &plan, &report);
         count_work(sim, &report);
         if (status == FIRN_OK) {
             finish_step(sim, &report, next, dt);
-            sim->dt_limit = RECOVERY * limit < range.wanted ? RECOVERY * limit : 0;
+            sim->dt_limit = RECOVERY * limit < choice.dt ? RECOVERY * limit : 0;
         }
         if (status != FIRN_BLOWUP)
             return status;
         limit = 0.5 * dt;
-        if (!(limit >= range.floor) || sim->scene->settings.retries == 0)
+        if (!(limit >= floor) || sim->scene->settings.retries == 0)
             return sim_report_failure(sim, &report, dt, halvings);
         sim->progress.retries++;
         log_message(FIRN_LOG_DEBUG, "step %llu: %s; trying dt %g s", (unsigned long long)sim->step,
@@ -116,13 +126,15 @@ firn_status firn_sim_step(firn_sim *sim)
     if (sim->blown_up)
         return fail(FIRN_BLOWUP, "the simulation blew up at step %llu and cannot go on",
                     (unsigned long long)sim->step);
-    step_range range = choose_range(sim);
-    if (!(range.wanted >= range.floor))
-        return sim_report_tiny_step(sim, range.wanted, range.floor);
-    double limit = range.wanted;
+    sim_choice choice = sim_choose(sim);
+    double smallest = ldexp(fmin(choice.dt, choice.explicit_dt), -sim->scene->settings.retries);
+    double floor = fmax(smallest, LEAST_STEP);
+    if (!(choice.dt >= floor))
+        return sim_report_tiny_step(sim, choice.dt, floor);
+    double limit = choice.dt;
     if (sim->dt_limit > 0)
-        limit = fmin(limit, fmax(sim->dt_limit, range.floor));
-    return try_step(sim, range, limit);
+        limit = fmin(limit, fmax(sim->dt_limit, floor));
+    return try_step(sim, choice, limit, floor);
 }
 
 firn_status firn_sim_advance_frame(firn_sim *sim, firn_stop_fn *stop, void *user)

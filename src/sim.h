@@ -34,8 +34,14 @@ firn_status sim_make(const firn_scene *scene, const firn_sim_options *options, s
 firn_status sim_check_values(firn_attribute attribute, const double *values, size_t first,
                              size_t count, int dimensions);
 
-/* The largest step that the automatic control would take now. */
-double sim_stable_dt(firn_sim *sim);
+/* The step to take now, before any failure, and by which integrator. */
+typedef struct sim_choice {
+    double dt;
+    double automatic_dt; /* the same if the scene did not fix it */
+    double explicit_dt;  /* the largest that is stable without a solve */
+    bool implicit;
+} sim_choice;
+sim_choice sim_choose(firn_sim *sim);
 
 /* The end of a run: FIRN_BLOWUP and its message, for a step that failed at `dt` after so many halvings,
  * and for an automatic step below `floor`. */

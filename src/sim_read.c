@@ -122,7 +122,7 @@ firn_status firn_sim_stats(firn_sim *sim, firn_stats *stats)
         return status;
     sim->ops->limits(sim->state, &limits);
     stats->wave_speed = limits.max_wave_speed;
-    stats->stable_dt = sim_stable_dt(sim);
+    stats->stable_dt = sim_choose(sim).automatic_dt;
     return FIRN_OK;
 }
 

@@ -15,7 +15,7 @@ typedef struct bench_options {
     const char *backend;
     const char *scene;
     int64_t particles, steps, repeats, threads;
-    int kernel, transfer; /* firn_kernel, firn_transfer; -1 = not given */
+    int kernel, transfer, integrator; /* firn_kernel, ...; -1 = not given */
 } bench_options;
 
 #define AT(field) .offset = offsetof(bench_options, field)
@@ -32,6 +32,8 @@ static const argument bench_arguments[] = {
     {ARGUMENT_INTEGER, 0, "threads", "N", "threads [all]", AT(threads), 1, 4096},
     {ARGUMENT_CHOICE, 0, "kernel", "cubic|quadratic", "only this kernel [both]", AT(kernel)},
     {ARGUMENT_CHOICE, 0, "transfer", "flip|apic", "only this transfer [both]", AT(transfer)},
+    {ARGUMENT_CHOICE, 0, "integrator", "explicit|semi_implicit|auto",
+     "how steps are taken [explicit, or the scene's]", AT(integrator)},
 };
 #undef AT
 static const command bench_command = {
@@ -78,7 +80,7 @@ static void print_json(const bench_request *q, const bench_result *r)
     json_text(&j, "backend", r->backend);
     json_text(&j, "kernel", kernel_name(r->settings.kernel));
     json_text(&j, "transfer", transfer_name(r->settings.transfer));
-    json_text(&j, "integrator", "explicit");
+    json_text(&j, "integrator", integrator_name(r->settings.integrator));
     json_integer(&j, "particles", r->particles);
     json_number(&j, "particles_per_cell", r->particles_per_cell);
     json_integer(&j, "threads", (uint64_t)(q->threads ? q->threads : processor_count()));
@@ -107,7 +109,7 @@ static void print_table_head(const bench_request *q)
     printf("%-8s%-10s%-9s%10s%11s%9s", "backend", "kernel", "transfer", "particles", "dt", "ns");
     for (int s = 0; s < FIRN_STAGES; s++)
         printf("%9s", stage_name(s));
-    printf("%10s\n", "peak MB");
+    printf("%10s%12s%10s\n", "peak MB", "iterations", "ns each");
 }
 
 static void print_table_row(const bench_result *r)
@@ -116,7 +118,10 @@ static void print_table_row(const bench_result *r)
            transfer_name(r->settings.transfer), r->particles, r->dt, r->ns_per_particle_step);
     for (int s = 0; s < FIRN_STAGES; s++)
         printf("%9.4g", r->stage_ns[s]);
-    printf("%10.4g\n", r->peak_bytes / 1e6);
+    printf("%10.4g", r->peak_bytes / 1e6);
+    if (r->solver_iterations > 0)
+        printf("%12.3g%10.4g", r->solver_iterations, r->ns_per_particle_iteration);
+    printf("\n");
 }
 
 /* ---- The cases ------------------------------------------------------------------------------- */
@@ -142,6 +147,7 @@ static int bench(const bench_options *o)
                        .threads = (int)o->threads,
                        .kernel = o->kernel < 0 ? NULL : kernel_name(o->kernel),
                        .transfer = o->transfer < 0 ? NULL : transfer_name(o->transfer),
+                       .integrator = o->integrator < 0 ? NULL : integrator_name(o->integrator),
                        .particles = (size_t)o->particles,
                        .steps = (uint64_t)o->steps,
                        .repeats = (int)o->repeats};
@@ -165,8 +171,12 @@ static int bench(const bench_options *o)
 
 int verb_bench(int argc, char **argv)
 {
-    bench_options options = {
-        .particles = 8000, .steps = 50, .repeats = 3, .kernel = -1, .transfer = -1};
+    bench_options options = {.particles = 8000,
+                             .steps = 50,
+                             .repeats = 3,
+                             .kernel = -1,
+                             .transfer = -1,
+                             .integrator = -1};
     argument_list operands = {0};
     int code = arguments_parse(&bench_command, argc, argv, &options, &operands);
     if (code == ARGUMENTS_GO)

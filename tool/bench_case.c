@@ -48,7 +48,7 @@ static firn_status load_block(const bench_request *q, firn_scene **scene)
     char *text = new_text(
         "name: block\n"
         "simulation: {dimensions: 3, frames: 1000, fps: 24, cell_size: %g, kernel: %s,\n"
-        "             transfer: {type: %s}}\n"
+        "             transfer: {type: %s}, integrator: {type: %s}}\n"
         "materials: {packed: {preset: snow}}\n"
         "snow:\n"
         "  - name: block\n"
@@ -59,7 +59,8 @@ static firn_status load_block(const bench_request *q, firn_scene **scene)
         "colliders:\n"
         "  - {name: ground, shape: {plane: {point: [0, 0, 0], normal: [0, 1, 0]}}, friction: "
         "0.4}\n",
-        cell_size, q->kernel, q->transfer, side / 2, side, side, side, BLOCK_PARTICLES_PER_CELL);
+        cell_size, q->kernel, q->transfer, q->integrator ? q->integrator : "explicit", side / 2,
+        side, side, side, BLOCK_PARTICLES_PER_CELL);
     firn_status status = firn_scene_parse(text, "block", NULL, 0, scene);
     free(text);
     return status;
@@ -67,16 +68,20 @@ static firn_status load_block(const bench_request *q, firn_scene **scene)
 
 static firn_status load_file(const bench_request *q, firn_scene **scene)
 {
-    const char *sets[2];
-    char kernel[64], transfer[64];
+    const char *sets[3];
+    char kernel[64], transfer[64], integrator[64];
     size_t count = 0;
     snprintf(kernel, sizeof kernel, "simulation.kernel=%s", q->kernel ? q->kernel : "");
     snprintf(transfer, sizeof transfer, "simulation.transfer.type=%s",
              q->transfer ? q->transfer : "");
+    snprintf(integrator, sizeof integrator, "simulation.integrator.type=%s",
+             q->integrator ? q->integrator : "");
     if (q->kernel)
         sets[count++] = kernel;
     if (q->transfer)
         sets[count++] = transfer;
+    if (q->integrator)
+        sets[count++] = integrator;
     return firn_scene_load(q->scene, sets, count, scene);
 }
 

@@ -15,9 +15,9 @@ typedef struct bench_request {
     const char *scene; /* a file, or NULL for the cube */
     const char *backend;
     int threads;
-    const char *kernel, *transfer; /* NULL leaves a scene file's own */
-    size_t particles;              /* of the cube */
-    uint64_t steps;                /* of each repeat */
+    const char *kernel, *transfer, *integrator; /* NULL leaves a scene file's own */
+    size_t particles;                           /* of the cube */
+    uint64_t steps;                             /* of each repeat */
     int repeats;
 } bench_request;
 

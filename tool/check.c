@@ -53,6 +53,7 @@ static void print_json(const char *path, const firn_scene *scene, const firn_est
     json_number(&j, "cell_size", s->cell_size);
     json_text(&j, "kernel", kernel_name(s->kernel));
     json_text(&j, "transfer", transfer_name(s->transfer));
+    json_text(&j, "integrator", integrator_name(s->integrator));
     json_integer(&j, "particles", e->particles);
     json_number(&j, "particles_per_cell", e->particles_per_cell);
     json_integer(&j, "occupied_cells", e->occupied_cells);
@@ -100,6 +101,9 @@ static void print_report(const firn_scene *scene, const firn_estimate *e)
     printf("method          %s splines, %s", kernel_name(s->kernel), transfer_name(s->transfer));
     if (s->transfer == FIRN_FLIP)
         printf(" %g", s->blend);
+    printf(", %s", integrator_name(s->integrator));
+    if (s->integrator != FIRN_EXPLICIT)
+        printf(" (beta %g)", s->beta);
     printf("\nsnow            ");
     for (size_t k = 0; k < firn_scene_object_count(scene); k++)
         printf("%s%s", k ? ", " : "", firn_scene_object_name(scene, k));

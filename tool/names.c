@@ -10,6 +10,14 @@ const char *transfer_name(firn_transfer transfer)
     return transfer == FIRN_FLIP ? "flip" : "apic";
 }
 
+const char *integrator_name(firn_integrator integrator)
+{
+    static const char *const names[] = {[FIRN_EXPLICIT] = "explicit",
+                                        [FIRN_SEMI_IMPLICIT] = "semi_implicit",
+                                        [FIRN_CHEAPER] = "auto"};
+    return names[integrator];
+}
+
 const char *stage_name(firn_stage stage)
 {
     static const char *const names[FIRN_STAGES] = {

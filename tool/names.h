@@ -6,6 +6,7 @@
 
 const char *kernel_name(firn_kernel kernel);
 const char *transfer_name(firn_transfer transfer);
+const char *integrator_name(firn_integrator integrator);
 const char *stage_name(firn_stage stage);
 
 #endif

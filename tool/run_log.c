@@ -34,7 +34,11 @@ frame_cost frame_cost_sum(const frame_cost *a, const frame_cost *b)
     }
     sum.work.steps += a->work.steps;
     sum.work.retries += a->work.retries;
+    sum.work.implicit_steps += a->work.implicit_steps;
     sum.work.solver_iterations += a->work.solver_iterations;
+    sum.work.newton_iterations += a->work.newton_iterations;
+    if (a->work.solver_residual > sum.work.solver_residual)
+        sum.work.solver_residual = a->work.solver_residual;
     for (int s = 0; s < FIRN_STAGES; s++)
         sum.work.stage_ms[s] += a->work.stage_ms[s];
     sum.io_ms += a->io_ms;
@@ -48,10 +52,12 @@ static void cost_write(FILE *out, uint64_t step, const frame_cost *c)
     fprintf(out,
             "{\"step\":%" PRIu64 ",\"steps\":%" PRIu64 ",\"retries\":%" PRIu64
             ",\"dt_min\":%.17g,\"dt_max\":%.17g,"
-            "\"solver_iterations\":%" PRIu64 ",\"ms\":[%.17g,%.17g,%.17g,%.17g,%.17g,%.17g],"
-            "\"seconds\":%.17g}\n",
+            "\"implicit_steps\":%" PRIu64 ",\"solver_iterations\":%" PRIu64
+            ",\"newton_iterations\":%" PRIu64 ",\"solver_residual\":%.17g,"
+            "\"ms\":[%.17g,%.17g,%.17g,%.17g,%.17g,%.17g],\"seconds\":%.17g}\n",
             step, c->work.steps, c->work.retries, c->work.dt_min, c->work.dt_max,
-            c->work.solver_iterations, ms[FIRN_STAGE_SORT], ms[FIRN_STAGE_P2G], ms[FIRN_STAGE_GRID],
+            c->work.implicit_steps, c->work.solver_iterations, c->work.newton_iterations,
+            c->work.solver_residual, ms[FIRN_STAGE_SORT], ms[FIRN_STAGE_P2G], ms[FIRN_STAGE_GRID],
             ms[FIRN_STAGE_SOLVE], ms[FIRN_STAGE_G2P], c->io_ms, c->seconds);
 }
 
@@ -61,12 +67,14 @@ static bool cost_read(FILE *in, uint64_t *step, frame_cost *c)
     return fscanf(in,
                   " {\"step\":%" SCNu64 ",\"steps\":%" SCNu64 ",\"retries\":%" SCNu64
                   ",\"dt_min\":%lg,\"dt_max\":%lg,"
-                  "\"solver_iterations\":%" SCNu64 ",\"ms\":[%lg,%lg,%lg,%lg,%lg,%lg],"
-                  "\"seconds\":%lg}",
+                  "\"implicit_steps\":%" SCNu64 ",\"solver_iterations\":%" SCNu64
+                  ",\"newton_iterations\":%" SCNu64 ",\"solver_residual\":%lg,"
+                  "\"ms\":[%lg,%lg,%lg,%lg,%lg,%lg],\"seconds\":%lg}",
                   step, &c->work.steps, &c->work.retries, &c->work.dt_min, &c->work.dt_max,
-                  &c->work.solver_iterations, &ms[FIRN_STAGE_SORT], &ms[FIRN_STAGE_P2G],
+                  &c->work.implicit_steps, &c->work.solver_iterations, &c->work.newton_iterations,
+                  &c->work.solver_residual, &ms[FIRN_STAGE_SORT], &ms[FIRN_STAGE_P2G],
                   &ms[FIRN_STAGE_GRID], &ms[FIRN_STAGE_SOLVE], &ms[FIRN_STAGE_G2P], &c->io_ms,
-                  &c->seconds) == 13;
+                  &c->seconds) == 16;
 }
 
 enum { COSTS_KEPT = 3 };
@@ -211,7 +219,10 @@ static char *frame_line(firn_sim *sim, const firn_stats *stats, const frame_cost
     json_number(&j, "dt_min", work->steps ? work->dt_min : 0);
     json_number(&j, "dt_max", work->steps ? work->dt_max : 0);
     write_stats(&j, stats);
+    json_integer(&j, "implicit_steps", work->implicit_steps);
     json_integer(&j, "solver_iterations", work->solver_iterations);
+    json_integer(&j, "newton_iterations", work->newton_iterations);
+    json_number(&j, "solver_residual", work->solver_residual);
     json_open(&j, "ms", '{');
     for (int s = 0; s < FIRN_STAGES; s++)
         json_number(&j, stage_name(s), work->stage_ms[s]);

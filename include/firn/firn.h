@@ -197,7 +197,10 @@ typedef struct firn_progress {
     uint64_t steps;
     uint64_t retries; /* steps that failed and were tried again, smaller */
     double dt_min, dt_max;
+    uint64_t implicit_steps;    /* those of the steps that solved equation (9) */
     uint64_t solver_iterations; /* of failed steps too, like the times */
+    uint64_t newton_iterations; /* likewise */
+    double solver_residual;     /* the largest that a step was content with, relative */
     double stage_ms[FIRN_STAGES];
 } firn_progress;
 firn_progress firn_sim_progress(const firn_sim *sim);

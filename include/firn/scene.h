@@ -18,7 +18,13 @@ extern "C" {
 #endif
 
 typedef enum firn_transfer { FIRN_FLIP, FIRN_APIC } firn_transfer;
-typedef enum firn_integrator { FIRN_EXPLICIT } firn_integrator;
+typedef enum firn_integrator { FIRN_EXPLICIT, FIRN_SEMI_IMPLICIT, FIRN_CHEAPER } firn_integrator;
+typedef enum firn_preconditioner {
+    FIRN_NO_PRECONDITIONER,
+    FIRN_DIAGONAL,
+    FIRN_BLOCK
+} firn_preconditioner;
+typedef enum firn_hessian { FIRN_EXACT, FIRN_PROJECTED } firn_hessian;
 typedef enum firn_rest_volume { FIRN_VOLUME_GRID, FIRN_VOLUME_SAMPLED } firn_rest_volume;
 
 /* Output formats are bits, so that a scene can ask for several. */
@@ -68,6 +74,12 @@ typedef struct firn_settings {
     firn_transfer transfer;
     double blend; /* alpha: 0 PIC .. 1 FLIP */
     firn_integrator integrator;
+    double beta;      /* 0 explicit, 1/2 trapezoidal, 1 backward Euler */
+    double tolerance; /* of the solve, relative: see docs/method.md */
+    int max_iterations;
+    firn_preconditioner preconditioner;
+    firn_hessian hessian;
+    int newton_iterations;        /* 1 = the linear system (9) alone */
     double time_step;             /* s; 0 = automatic */
     double cfl;                   /* automatic step: fraction of a cell that a wave may cross */
     double travel;                /* automatic step: fraction of a cell that a particle may cross */

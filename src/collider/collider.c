@@ -140,8 +140,24 @@ static double way_out(const collider_set *set, const collider *c, double phi)
     return fmin(fmax(-phi - allowed, 0), h / 20);
 }
 
-bool collide_particle(const collider_set *set, collider_bits near, const double x[3], double v[3],
-                      double shift[3])
+/* One more body: `before` and `after` are the velocities of snow about it. Two bodies on which a node
+ * slides in different directions hold it. */
+static void bind(collider_bond *bond, vec before, vec after, vec normal, bool sticky)
+{
+    if (vec_dot(before, normal) >= 0 && !sticky)
+        return;
+    vec other;
+    memcpy(other.e, bond->normal, sizeof other.e);
+    bool slides_elsewhere = vec_norm2(other) > 0 && fabs(vec_dot(other, normal)) < 1 - 1e-9;
+    if (vec_norm2(after) == 0 || slides_elsewhere)
+        *bond = (collider_bond){.held = true};
+    else if (!bond->held)
+        memcpy(bond->normal, normal.e, sizeof bond->normal);
+}
+
+/* Meet the bodies in order; `bond` and `shift` tell the rest of it. */
+static bool meet(const collider_set *set, collider_bits near, const double x[3], double v[3],
+                 collider_bond *bond, double shift[3])
 {
     bool touched = false;
     vec snow = {{v[0], v[1], v[2]}};
@@ -157,7 +173,9 @@ bool collide_particle(const collider_set *set, collider_bits near, const double 
             flatten(normal.e);
             body.e[2] = 0;
         }
-        snow = collide_response(snow, body, normal, c->friction, c->sticky);
+        vec met = collide_response(snow, body, normal, c->friction, c->sticky);
+        bind(bond, vec_sub(snow, body), vec_sub(met, body), normal, c->sticky);
+        snow = met;
         double way = way_out(set, c, phi);
         for (int i = 0; i < 3; i++)
             shift[i] += way * normal.e[i];
@@ -171,5 +189,19 @@ bool collide_particle(const collider_set *set, collider_bits near, const double 
 bool collide_velocity(const collider_set *set, collider_bits near, const double x[3], double v[3])
 {
     double unused[3] = {0};
-    return collide_particle(set, near, x, v, unused);
+    return meet(set, near, x, v, &(collider_bond){0}, unused);
+}
+
+bool collide_and_bind(const collider_set *set, collider_bits near, const double x[3], double v[3],
+                      collider_bond *bond)
+{
+    double unused[3] = {0};
+    *bond = (collider_bond){0};
+    return meet(set, near, x, v, bond, unused);
+}
+
+bool collide_particle(const collider_set *set, collider_bits near, const double x[3], double v[3],
+                      double shift[3])
+{
+    return meet(set, near, x, v, &(collider_bond){0}, shift);
 }

@@ -66,6 +66,17 @@ collider_bits collider_set_near(const collider_set *set, const double x[3], doub
  * scene's dimensions). Returns whether any was touched. */
 bool collide_velocity(const collider_set *set, collider_bits near, const double x[3], double v[3]);
 
+/* What bodies leave to a solve of a node's velocity: nothing when it is held (sticky, or pressed so that
+ * friction stops it), all but the part along `normal` when it slides, everything when that is 0. */
+typedef struct collider_bond {
+    bool held;
+    double normal[3];
+} collider_bond;
+
+/* The same, and how the bodies bind it. */
+bool collide_and_bind(const collider_set *set, collider_bits near, const double x[3], double v[3],
+                      collider_bond *bond);
+
 /* The same for a particle, which velocities alone would leave where it got in: one that is deeper
  * inside than a quarter of a cell (of a wall, if that is thinner) is told to `shift` outward, by a
  * twentieth of a cell at a time. */

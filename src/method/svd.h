@@ -206,6 +206,12 @@ FN svd svd_of(mat F)
 
 #else
 
+/* The eigenvectors of the symmetric S, to rounding of its largest entry. */
+FN mat svd_eigenvectors(mat S)
+{
+    return svd_turned(mat_identity(), svd_turn_of(S.m[0][0] - S.m[1][1], R(2) * S.m[0][1]), 0, 1);
+}
+
 /* One turn is exact in 2D. */
 FN svd svd_of(mat F)
 {

@@ -20,6 +20,35 @@ static inline double time_step_stable(double h, double max_wave_speed, double ma
 }
 
 /*
+ * The largest step in which a particle that starts at `max_speed` and is accelerated crosses at most
+ * `travel` of a cell: v dt + a dt^2 = travel h. All that bounds an implicit step.
+ */
+static inline double time_step_travel(double h, double max_speed, double acceleration,
+                                      double travel)
+{
+    double way = travel * h;
+    return 2 * way / (max_speed + sqrt(max_speed * max_speed + 4 * acceleration * way));
+}
+
+/*
+ * What one implicit step costs, in explicit ones. Conjugate residuals need iterations in proportion to
+ * the number of cells that waves cross in a step, and so to the number of explicit steps in an implicit
+ * one (docs/method.md has what was measured); an iteration costs a part of an explicit step, the
+ * preparation of a solve a little more than one.
+ */
+static inline double time_step_implicit_cost(double explicit_dt, double implicit_dt)
+{
+    const double fixed = 2.5, iteration = 0.8, iterations_per_step = 1;
+    return fixed + iteration * iterations_per_step * implicit_dt / explicit_dt;
+}
+
+/* Whether one implicit step costs less than the explicit ones in its place. */
+static inline int time_step_implicit_pays(double explicit_dt, double implicit_dt)
+{
+    return time_step_implicit_cost(explicit_dt, implicit_dt) < implicit_dt / explicit_dt;
+}
+
+/*
  * The step to take from `time` so that equal steps of at most `stable` land on `frame_time`: what
  * remains, divided by the number of steps that it needs. Rounding may leave a hair more than a
  * whole number of steps; a hair is given to the steps instead of becoming one of its own.

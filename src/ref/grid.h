@@ -27,6 +27,9 @@ typedef struct node {
     vec v;     /* before forces; while rasterizing, the momentum */
     vec v_new; /* v*, then v^{n+1} */
     vec f;
+    vec n;          /* step 6: the direction in which a body binds v_new, or 0; */
+    real keep;      /* 0 where a body binds all of it, else 1 */
+    uint32_t index; /* among the active nodes; step 6 */
 } node;
 
 typedef struct grid_block {

@@ -11,9 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "backend.h"
 #include "method/snow_law.h"
-#include "method/spline.h"
 #include "method/step01_rasterize.h"
 #include "method/step02_volume.h"
 #include "method/step03_force.h"
@@ -21,96 +19,12 @@
 #include "method/step07_deformation.h"
 #include "method/step08_particle_velocity.h"
 #include "method/step10_position.h"
-#include "ref/grid.h"
+#include "ref/solve.h"
+#include "ref/state.h"
 #include "status.h"
-
-enum { STENCIL_MAX = FIRN_DIM == 3 ? 64 : 16 };
 
 /* Beyond this many cells from the origin neighbouring doubles are too far apart to place a particle. */
 static const double FARTHEST_CELL = 1e12;
-
-typedef struct particle {
-    vec x, v;
-    real m, V0;
-    mat F_E;
-    real J_P;
-    mat B;
-    real mu0, lambda0, xi, theta_c, theta_s;
-} particle;
-
-struct backend {
-    const firn_settings *settings;
-    const collider_set *colliders;
-    grid grid;
-    size_t count;
-    particle *particles;
-    particle *before; /* as they were when the step began */
-};
-
-/* The nodes around a particle with their weights: what every sum over i in the paper runs over. */
-typedef struct stencil {
-    int count;
-    node *nodes[STENCIL_MAX];
-    real w[STENCIL_MAX];
-    vec grad_w[STENCIL_MAX];
-    vec d[STENCIL_MAX]; /* x_i - x_p */
-} stencil;
-
-#define for_each_particle(s, p)                                                                    \
-    for (particle *p = (s)->particles; p < (s)->particles + (s)->count; p++)
-
-#define for_each_active_node(s, b, i)                                                              \
-    for (size_t b = 0; b < (s)->grid.count; b++)                                                   \
-        for (node *i = (s)->grid.blocks[b]->nodes;                                                 \
-             i < (s)->grid.blocks[b]->nodes + GRID_BLOCK_NODES; i++)                               \
-            if (i->m > 0)
-
-/* Fills the stencil of position x, making nodes as needed; false when out of memory. */
-static bool stencil_at(backend *s, vec x, stencil *t)
-{
-    bool cubic = s->settings->kernel == FIRN_CUBIC;
-    int width = cubic ? 4 : 3;
-    real h = s->settings->cell_size;
-    int64_t base[FIRN_DIM];
-    real w[FIRN_DIM][4], slope[FIRN_DIM][4], offset[FIRN_DIM];
-    for (int a = 0; a < FIRN_DIM; a++) {
-        real u = x.e[a] / h;
-        real first = cubic ? cubic_base(u) : quadratic_base(u);
-        offset[a] = u - first;
-        base[a] = (int64_t)first;
-        (cubic ? cubic_weights : quadratic_weights)(offset[a], w[a]);
-        (cubic ? cubic_slopes : quadratic_slopes)(offset[a], slope[a]);
-    }
-
-    grid_block *block = NULL;
-    t->count = 0;
-    for (int k = 0; k < (FIRN_DIM == 3 ? width * width * width : width * width); k++) {
-        int step[3] = {k % width, k / width % width, k / (width * width)};
-        int64_t at[FIRN_DIM];
-        int within = 0;
-        for (int a = FIRN_DIM - 1; a >= 0; a--) {
-            at[a] = (base[a] + step[a]) >> 2;
-            within = 4 * within + (int)((base[a] + step[a]) & 3);
-        }
-        if (!block || memcmp(block->at, at, sizeof at) != 0)
-            block = grid_block_at(&s->grid, at);
-        if (!block)
-            return false;
-
-        t->nodes[k] = &block->nodes[within];
-        t->w[k] = 1;
-        for (int a = 0; a < FIRN_DIM; a++) {
-            t->w[k] *= w[a][step[a]];
-            t->d[k].e[a] = (step[a] - offset[a]) * h;
-            t->grad_w[k].e[a] = slope[a][step[a]] / h;
-            for (int b = 0; b < FIRN_DIM; b++)
-                if (b != a)
-                    t->grad_w[k].e[a] *= w[b][step[b]];
-        }
-        t->count++;
-    }
-    return true;
-}
 
 /* ---- The ten steps ------------------------------------------------------------------------------ */
 
@@ -186,12 +100,23 @@ static void step05_grid_collisions(backend *s)
         for (int a = 0; a < FIRN_DIM; a++)
             x[a] = (double)(4 * block->at[a] + (k >> 2 * a & 3)) * s->settings->cell_size;
         memcpy(v, i->v_new.e, sizeof i->v_new.e);
-        collide_velocity(s->colliders, COLLIDER_ALL, x, v);
+        collider_bond bond;
+        collide_and_bind(s->colliders, COLLIDER_ALL, x, v, &bond);
         memcpy(i->v_new.e, v, sizeof i->v_new.e);
+        i->keep = bond.held ? 0 : 1;
+        memcpy(i->n.e, bond.normal, sizeof i->n.e);
     }
 }
 
-/* 6. Explicit: v_i^{n+1} = v*_i, which is already in place. */
+/* 6. Explicit: v_i^{n+1} = v*_i, which is already in place. Semi-implicit: the solution of (9), after
+ *    which nodes that were leaving a body may have to meet it again. */
+static firn_status step06_solve(backend *s, const step_plan *plan, step_report *report)
+{
+    firn_status status = ref_solve(s, plan->dt, report);
+    if (status == FIRN_OK)
+        step05_grid_collisions(s, plan->time);
+    return status;
+}
 
 /* 7. F_E = (I + dt grad v_p) F_E, then the return map                              eq (11) and (12) */
 static void step07_deformations(backend *s, double dt)
@@ -311,6 +236,14 @@ static firn_status ref_step(backend *s, const step_plan *plan, step_report *repo
     step05_grid_collisions(s);     //          v*_i         §8
     stage_charge(report, FIRN_STAGE_GRID, &clock);
 
+    if (plan->implicit)
+        status = step06_solve(s, plan, report); //     v_i^{n+1}    eq (9)
+    stage_charge(report, FIRN_STAGE_SOLVE, &clock);
+    if (status != FIRN_OK) {
+        undo(s); /* of step 2 */
+        return status;
+    }
+
     step07_deformations(s, dt);    //               F_E, J_P     eq (11), (12)
     step08_particle_velocities(s); //            v_p          §4.1(8)
     step09_particle_collisions(s); //      v_p          §8
@@ -412,6 +345,7 @@ static void ref_destroy(backend **self)
     grid_free(&(*self)->grid);
     free((*self)->particles);
     free((*self)->before);
+    ref_solver_free(&(*self)->solver);
     free(*self);
     *self = NULL;
 }
@@ -438,11 +372,10 @@ static double ref_memory(const firn_settings *settings, size_t particles, size_t
            (double)active_blocks * (sizeof(grid_block) + 4 * sizeof(uint32_t) + sizeof(void *));
 }
 
-#define REF_PASTE(dim) ref##dim##_backend
-#define REF_NAME(dim) REF_PASTE(dim)
-const backend_ops REF_NAME(FIRN_DIM) = {
+const backend_ops REF_NAME(FIRN_DIM, backend) = {
     .name = "ref",
     .is_double = true,
+    .has_solver = true,
     .create = ref_create,
     .destroy = ref_destroy,
     .resize = ref_resize,

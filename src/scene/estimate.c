@@ -261,7 +261,13 @@ static void estimate_time(const census *c, const backend_ops *ops)
     double fastest = 0;
     for (size_t i = 0; i < scene->snow_count; i++)
         fastest = fmax(fastest, speed(scene->snow[i].velocity));
-    e->stable_dt = time_step_stable(s->cell_size, e->wave_speed, fastest, s->cfl, s->travel);
+    double explicit_dt = time_step_stable(s->cell_size, e->wave_speed, fastest, s->cfl, s->travel);
+    double implicit_dt = time_step_travel(s->cell_size, fastest, speed(s->gravity), s->travel);
+    double long_dt = s->time_step > 0 ? s->time_step : implicit_dt;
+    bool implicit =
+        s->integrator == FIRN_SEMI_IMPLICIT || (s->integrator == FIRN_CHEAPER && ops->has_solver &&
+                                                time_step_implicit_pays(explicit_dt, long_dt));
+    e->stable_dt = implicit ? implicit_dt : explicit_dt;
     if (s->time_step > e->stable_dt)
         warn(e, "%s: simulation.time_step is %g s, above the stable %g s; lower it or write auto",
              scene->simulation_mark.where, s->time_step, e->stable_dt);
@@ -271,6 +277,8 @@ static void estimate_time(const census *c, const backend_ops *ops)
     for (size_t i = 0; i < sizeof costs / sizeof *costs; i++)
         if (strcmp(costs[i].backend, ops->name) == 0)
             ns = costs[i].ns_per_particle_step[s->dimensions - 2];
+    if (implicit)
+        ns *= time_step_implicit_cost(explicit_dt, dt);
     e->seconds = (double)e->particles * e->steps * ns * 1e-9;
 }
 

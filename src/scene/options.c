@@ -26,12 +26,58 @@ const option_table transfer_table = {
     .help = "Particles to grid and back (steps 1 and 8 of the method)."};
 
 static const option integrator_rows[] = {
-    {"type", OPTION_CHOICE, AT(integrator), .fallback = "explicit", .choices = WORDS("explicit"),
-     .help = "`explicit`: velocities follow from the forces at the start of the step."},
+    {"type", OPTION_CHOICE, AT(integrator), .fallback = "explicit",
+     .choices = WORDS("explicit", "semi_implicit", "auto"),
+     .help = "`explicit`: velocities follow from the forces at the start of the step, which the "
+             "speed of "
+             "elastic waves keeps short. `semi_implicit`: forces at the end of the step too, by "
+             "solving "
+             "the paper's equation (9); steps may be as long as a particle takes to cross `travel` "
+             "of a "
+             "cell. `auto`: for each step, the one that is expected to be cheaper."},
+    {"beta", OPTION_REAL, AT(beta), .fallback = "1", .low = 0, .high = 1,
+     .help = "Weight of the forces at the end of the step: 0 explicit, 1/2 trapezoidal, 1 backward "
+             "Euler. Below 1/2 long steps are not stable."},
+    {"tolerance", OPTION_REAL, AT(tolerance), .fallback = "1e-4", .low = 1e-14, .high = 0.5,
+     .help = "The solve ends when its residual is this part of that of the explicit step."},
+    {"max_iterations", OPTION_INTEGER, AT(max_iterations), .fallback = "200", .low = 1,
+     .high = 1000000,
+     .help = "A solve that needs more has failed, and is tried with half the step."},
+    {"preconditioner", OPTION_CHOICE, AT(preconditioner), .fallback = "none",
+     .choices = WORDS("none", "diagonal", "block"),
+     .help =
+         "Scales the system by the stiffness of each node, or of its directions together; fewer "
+         "iterations where hard and soft snow meet."},
+    {"hessian", OPTION_CHOICE, AT(hessian), .fallback = "projected",
+     .choices = WORDS("exact", "projected"),
+     .help =
+         "`exact`: the derivative of the forces as it is, which may not be positive definite "
+         "where snow is compressed. `projected`: the nearest one that is, particle by particle."},
+    {"newton_iterations", OPTION_INTEGER, AT(newton_iterations), .fallback = "1", .low = 1,
+     .high = 1000,
+     .help =
+         "1 solves equation (9) alone. More go on by Newton's method, with a line search, until "
+         "the forces are those at the end of the step to `tolerance`: then energy does not grow, "
+         "whatever the step. Needs `hessian: projected`."},
 };
+
+static firn_status check_integrator(firn_scene *scene, const yaml_node *node, void *entry)
+{
+    (void)scene;
+    const firn_settings *s = entry;
+    const yaml_node *newton = yaml_find(node, "newton_iterations");
+    if (s->newton_iterations == 1 || s->hessian == FIRN_PROJECTED || !newton)
+        return FIRN_OK;
+    return fail_at(newton->at,
+                   "newton_iterations is %d, which needs hessian: projected; an exact one need not "
+                   "lead to lower energy",
+                   s->newton_iterations);
+}
+
 const option_table integrator_table = {.title = "integrator",
                                        ROWS(integrator_rows),
                                        .shorthand = "type",
+                                       .check = check_integrator,
                                        .help = "How velocities are advanced (step 6)."};
 
 static const option simulation_rows[] = {

@@ -46,6 +46,18 @@ class BadInput(Case):
         self.assertIn("holds no frames", err)
 
 
+    def test_backend_without_solver(self):
+        """A scene that asks for a solver, on a backend that may not have one."""
+        semi = ["--set", "simulation.integrator=semi_implicit"]
+        self.firn("run", self.scene, "-o", "ref", *semi, "--steps", 2, "--backend", "ref")
+        done = self.start("run", self.scene, "-o", "cpu", *semi, "--steps", 2, "--backend", "cpu")
+        _, err = done.communicate()
+        self.assertIn(done.returncode, (0, 2), err)
+        if done.returncode == 2:
+            self.assertIn("semi_implicit", err)
+            self.assertIn("--backend ref", err)
+
+
 class BadOutput(Case):
     def test_folder_that_cannot_be(self):
         for folder in (self.scene, f"{self.scene}/x", "/proc/firn"):

@@ -6,7 +6,8 @@ import math
 from harness import FLIGHT, Case, attribute, log, main, particles
 
 FIELDS = """frame time steps retries dt_min dt_max particles active_nodes mass momentum angular_momentum
-kinetic_energy elastic_energy max_speed J_P_min J_P_max solver_iterations ms seconds""".split()
+kinetic_energy elastic_energy max_speed J_P_min J_P_max implicit_steps solver_iterations newton_iterations
+solver_residual ms seconds""".split()
 STAGES = ["sort", "p2g", "grid", "solve", "g2p", "io"]
 
 

@@ -20,7 +20,7 @@
 
 enum {
     EVERY_IN = 3 + 3 * FIRN_DIM + 2 * FIRN_DIM * FIRN_DIM,
-    EVERY_OUT = 32 + 10 * FIRN_DIM + 13 * FIRN_DIM * FIRN_DIM
+    EVERY_OUT = 32 + 12 * FIRN_DIM + 15 * FIRN_DIM * FIRN_DIM
 };
 
 /* In parts that are not inlined, or the compilers would take their time over lanes without
@@ -144,7 +144,12 @@ PART void every_law(const real *in, real *out)
     put_mat(&out, mat_scale(S, snow_energy(F, R_E, l)));
     put_mat(&out, snow_stress(F, R_E, l));
     put_mat(&out, snow_stress_derivative(F, R_E, S, l, G));
-    put_mat(&out, step06_hessian(G, F, R_E, S, l, l.lambda));
+    step06_particle exact = step06_prepare(d, G, l, 0), positive = step06_prepare(d, G, l, 1);
+    put_mat(&out, step06_apply(&exact, G));
+    put_mat(&out, step06_apply(&positive, G));
+    put_mat(&out, step06_block(&positive, mat_column(G, 0)));
+    put_vec(&out, step06_row(d.sigma, mat_column(G, 0), l.mu, l.lambda));
+    put_vec(&out, step06_free_part(d.sigma, mat_column(R_E, 0), l.lambda));
 }
 
 PART void every_deformation(const real *in, real *out)
@@ -166,7 +171,7 @@ PART void every_function(const real *in, real *out)
     every_number(in, out + 15);
     every_vector(in, out + 32);
     every_law(in, out + 32 + 9 * d + 5 * d * d);
-    every_deformation(in, out + 32 + 10 * d + 10 * d * d);
+    every_deformation(in, out + 32 + 12 * d + 12 * d * d);
 }
 
 #endif

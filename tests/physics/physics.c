@@ -72,6 +72,28 @@ void use_options(firn_sim_options chosen)
     options = chosen;
 }
 
+bool has_solver(void)
+{
+    cloud c = cloud_make(2, 1);
+    firn_scene *scene =
+        make_scene((method){2, "cubic", APIC}, "  cell_size: 1\n  integrator: semi_implicit\n");
+    firn_particles one = {.count = 1,
+                          .position = c.values[FIRN_POSITION],
+                          .mass = c.values[FIRN_MASS],
+                          .volume = c.values[FIRN_VOLUME]};
+    firn_sim *sim = NULL;
+    firn_status status = firn_sim_create_from_particles(scene, &options, &one, &sim);
+    if (status != FIRN_OK) {
+        assert_int_equal(status, FIRN_USAGE);
+        assert_non_null(strstr(firn_last_error(), "semi_implicit"));
+        print_message("    skipped: %s\n", firn_last_error());
+    }
+    firn_sim_destroy(&sim);
+    firn_scene_destroy(&scene);
+    cloud_free(&c);
+    return status == FIRN_OK;
+}
+
 firn_sim *make_sim(firn_scene *scene)
 {
     firn_sim *sim;

@@ -52,6 +52,7 @@ const char *method_name(method m);
 void use_backend(int argc, char **argv);
 firn_sim_options backend_options(void);
 void use_options(firn_sim_options chosen); /* for the simulations made from now on */
+bool has_solver(void);                     /* whether the backend offers semi_implicit */
 
 /* A scene of these lines, which begin inside of `simulation:` (two spaces in). Owned. */
 firn_scene *make_scene(method m, const char *format, ...) __attribute__((format(printf, 2, 3)));

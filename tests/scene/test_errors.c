@@ -139,6 +139,9 @@ static const struct {
     {BODY("{shape: {plane: {point: [0, 0, 0], normal: [0, 1, 0]}}, friction: 1, sticky: true}"),
      "3:61",
      {"collider 'collider1' is sticky", "remove one of the two"}},
+    {SIMULATION("integrator: {type: semi_implicit, newton_iterations: 4, hessian: exact}"),
+     "1:83",
+     {"newton_iterations is 4, which needs hessian: projected"}},
 };
 
 /* Whether the message shows the line of the text, with the caret under the column. */

@@ -38,6 +38,13 @@ static void test_defaults(void **state)
     assert_int_equal(s->transfer, FIRN_FLIP);
     assert_near(s->blend, 0.95, 0);
     assert_int_equal(s->integrator, FIRN_EXPLICIT);
+    assert_near(s->beta, 1, 0);
+    assert_near(s->tolerance, 1e-4, 0);
+    assert_int_equal(s->max_iterations, 200);
+    assert_int_equal(s->preconditioner, FIRN_NO_PRECONDITIONER);
+    assert_int_equal(s->hessian, FIRN_PROJECTED);
+    assert_int_equal(s->newton_iterations, 1);
+    assert_int_equal(s->retries, 10);
     assert_near(s->time_step, 0, 0);
     assert_near(s->cfl, 0.4, 0);
     assert_near(s->travel, 0.4, 0);
@@ -66,7 +73,9 @@ static void test_everything_said(void **state)
         "name: 2024\n"
         "simulation: {frames: 0, fps: 12.5, cell_size: 5e-1, gravity: [1, 2, 3], kernel: "
         "quadratic,\n"
-        "  transfer: apic, integrator: explicit, time_step: 1.5e-4, cfl: 1, travel: .25,\n"
+        "  transfer: apic, time_step: 1.5e-4, cfl: 1, travel: .25, retries: 3,\n"
+        "  integrator: {type: auto, beta: 0.5, tolerance: 1e-6, max_iterations: 7,\n"
+        "    preconditioner: block, hessian: exact},\n"
         "  rest_volume: sampled}\n"
         "snow:\n  - {shape: {box: {center: [0, 0, 0], size: [4, 4, 4]}}, velocity: [-1, +2, 1.],\n"
         "     sampling: {particles_per_cell: 4.5, method: random, seed: 9007199254740992}}\n"
@@ -77,6 +86,13 @@ static void test_everything_said(void **state)
         NULL);
     const firn_settings *s = firn_scene_settings(scene);
     assert_string_equal(firn_scene_name(scene), "2024");
+    assert_int_equal(s->integrator, FIRN_CHEAPER);
+    assert_near(s->beta, 0.5, 0);
+    assert_near(s->tolerance, 1e-6, 0);
+    assert_int_equal(s->max_iterations, 7);
+    assert_int_equal(s->preconditioner, FIRN_BLOCK);
+    assert_int_equal(s->hessian, FIRN_EXACT);
+    assert_int_equal(s->retries, 3);
     assert_int_equal(s->frames, 0);
     assert_near(s->fps, 12.5, 0);
     assert_near(s->cell_size, 0.5, 0);
