@@ -131,6 +131,50 @@ static firn_status set_fresh(firn_sim *sim, size_t first, size_t count, const sc
     return status;
 }
 
+/* What differs from particle to particle when the material does. */
+enum { VARIED = 6 };
+static const firn_attribute varied[VARIED] = {FIRN_MASS,      FIRN_MU0,     FIRN_LAMBDA0,
+                                              FIRN_HARDENING, FIRN_THETA_C, FIRN_THETA_S};
+
+static void varied_values(const scene_material *m, double volume, double value[VARIED])
+{
+    value[0] = m->density * volume;
+    scene_lame(m, &value[1], &value[2]);
+    value[3] = m->hardening;
+    value[4] = m->critical_compression;
+    value[5] = m->critical_stretch;
+}
+
+/* The material of rows from `first` on, by the places of these points in their shape. */
+static firn_status set_varied(firn_sim *sim, const scene_snow *snow, size_t first,
+                              const sample_points *points)
+{
+    const scene_material *material = &sim->scene->materials[snow->material];
+    size_t d = (size_t)sim->scene->settings.dimensions;
+    double volume = points->volume / (double)points->count;
+    double(*values)[CHUNK] = malloc(sizeof(double[VARIED][CHUNK]));
+    if (!values)
+        return fail(FIRN_NO_MEMORY, "out of memory for particle values");
+    firn_status status = FIRN_OK;
+    for (size_t done = 0; done < points->count && status == FIRN_OK; done += CHUNK) {
+        size_t rows = points->count - done < CHUNK ? points->count - done : CHUNK;
+#pragma omp parallel for
+        for (size_t r = 0; r < rows; r++) {
+            double x[3] = {0}, value[VARIED];
+            memcpy(x, points->position + (done + r) * d, d * sizeof *x);
+            scene_place place = scene_place_of(material, snow->shape, x);
+            scene_material here = scene_material_at(material, &place);
+            varied_values(&here, volume, value);
+            for (int k = 0; k < VARIED; k++)
+                values[k][r] = value[k];
+        }
+        for (int k = 0; k < VARIED && status == FIRN_OK; k++)
+            status = sim->ops->set(sim->state, varied[k], first + done, rows, values[k]);
+    }
+    free(values);
+    return status;
+}
+
 static firn_status set_object(firn_sim *sim, size_t object, size_t first,
                               const sample_points *points)
 {
@@ -150,6 +194,8 @@ static firn_status set_object(firn_sim *sim, size_t object, size_t first,
         status = set_constant(sim, FIRN_VOLUME, first, count, &volume);
     if (status == FIRN_OK)
         status = set_fresh(sim, first, count, material);
+    if (status == FIRN_OK && material->vary_count > 0)
+        status = set_varied(sim, snow, first, points);
     return status;
 }
 

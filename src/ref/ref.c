@@ -114,7 +114,7 @@ static firn_status step06_solve(backend *s, const step_plan *plan, step_report *
 {
     firn_status status = ref_solve(s, plan->dt, report);
     if (status == FIRN_OK)
-        step05_grid_collisions(s, plan->time);
+        step05_grid_collisions(s);
     return status;
 }
 

@@ -203,6 +203,35 @@ static firn_status warn_colliders(const census *c)
 
 /* ---- the estimate ---------------------------------------------------------------------------- */
 
+static double wave_speed(const scene_material *m)
+{
+    double mu0, lambda0;
+    scene_lame(m, &mu0, &lambda0);
+    return sqrt((lambda0 + 2 * mu0) / m->density);
+}
+
+/* Mass and stiffness, particle by particle where the material varies. */
+static void count_material(census *c, const scene_snow *snow, const sample_points *points)
+{
+    const scene_material *material = &c->scene->materials[snow->material];
+    size_t d = (size_t)c->scene->settings.dimensions;
+    double density = 0, wave = 0;
+    if (material->vary_count == 0) {
+        c->estimate->mass += material->density * points->volume;
+        return;
+    }
+    for (size_t p = 0; p < points->count; p++) {
+        double x[3] = {0};
+        memcpy(x, points->position + p * d, d * sizeof *x);
+        scene_place place = scene_place_of(material, snow->shape, x);
+        scene_material here = scene_material_at(material, &place);
+        density += here.density / (double)points->count;
+        wave = fmax(wave, wave_speed(&here));
+    }
+    c->estimate->mass += density * points->volume;
+    c->estimate->wave_speed = fmax(c->estimate->wave_speed, wave);
+}
+
 static firn_status count_object(census *c, size_t index)
 {
     const firn_scene *scene = c->scene;
@@ -218,6 +247,7 @@ static firn_status count_object(census *c, size_t index)
         volume = shape_volume(snow->shape, d, 1e-3);
         e->particles += (size_t)fmin(volume / cell_volume * snow->particles_per_cell, 1e18);
         e->mass += material->density * volume;
+        e->wave_speed = fmax(e->wave_speed, wave_speed(material));
         c->uncounted_cells += fmin(volume / cell_volume, 1e18);
         return FIRN_OK;
     }
@@ -226,7 +256,7 @@ static firn_status count_object(census *c, size_t index)
     if (status != FIRN_OK)
         return status;
     e->particles += points.count;
-    e->mass += material->density * points.volume;
+    count_material(c, snow, &points);
     count_cells(c, &points);
     warn_overlaps(c, index, &points);
     warn_thin(c, snow, &points);
@@ -246,10 +276,8 @@ static void estimate_materials(const census *c)
             continue;
         warn_unusual(c->estimate, &material_table, material, material->mark.where, "material",
                      material->name);
-        double mu0, lambda0;
-        scene_lame(material, &mu0, &lambda0);
-        double wave = sqrt((lambda0 + 2 * mu0) / material->density);
-        c->estimate->wave_speed = fmax(c->estimate->wave_speed, wave);
+        if (material->vary_count == 0)
+            c->estimate->wave_speed = fmax(c->estimate->wave_speed, wave_speed(material));
     }
 }
 

@@ -7,6 +7,30 @@
 #include "scene/picture.h"
 #include "shape/sample.h"
 
+typedef enum scene_vary_by {
+    SCENE_BY_DEPTH,
+    SCENE_BY_COVER,
+    SCENE_BY_HEIGHT,
+    SCENE_BY_NOISE
+} scene_vary_by;
+typedef enum scene_blend { SCENE_BLEND, SCENE_STEPS } scene_blend;
+
+typedef struct scene_ramp {
+    double at, scale;
+} scene_ramp;
+
+/* One way in which a material differs from place to place. */
+typedef struct scene_vary {
+    scene_vary_by by;
+    unsigned values; /* which, by the order of scene_material: bit 0 is young_modulus */
+    size_t ramp_count;
+    scene_ramp *ramp;
+    scene_blend blend;
+    double size; /* of noise, m */
+    int octaves;
+    uint64_t seed;
+} scene_vary;
+
 typedef struct scene_material {
     char *name;
     double young_modulus; /* Pa */
@@ -15,6 +39,8 @@ typedef struct scene_material {
     double hardening;            /* xi */
     double critical_compression; /* theta_c */
     double critical_stretch;     /* theta_s */
+    size_t vary_count;
+    scene_vary *vary;
     scene_mark mark;
 } scene_material;
 
@@ -69,6 +95,19 @@ struct firn_scene {
 
 /* A deep copy, owned by the caller. */
 firn_scene *scene_copy(const firn_scene *scene);
+
+/* What a material can differ by, at one place. */
+typedef struct scene_place {
+    double x[3];
+    double depth; /* under the nearest surface of the shape, m */
+    double cover; /* of the shape straight above, m */
+} scene_place;
+
+/* What this material needs to know of a place in a shape. */
+scene_place scene_place_of(const scene_material *m, const shape *s, const double x[3]);
+
+/* Its values there. */
+scene_material scene_material_at(const scene_material *m, const scene_place *p);
 
 /* The snow preset: what particles given as bare arrays are made of. */
 scene_material scene_default_material(void);

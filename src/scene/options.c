@@ -195,8 +195,56 @@ static const option material_rows[] = {
     {"critical_stretch", OPTION_REAL, AT(critical_stretch), .low = 0, .high = 0.9,
      .usual = {5e-3, 1e-2}, .caution = "less turns to dust at a touch, more acts like rubber",
      .help = "Stretch at which it starts to break (theta_s); likewise."},
+    {"vary", OPTION_LIST, AT(vary), .count_offset = offsetof(scene_material, vary_count),
+     .table = &vary_table, .help = "How values differ from place to place; all entries multiply."},
 };
 #undef AT
+
+#define AT(member) .offset = offsetof(scene_ramp, member), .physics = true
+static const option ramp_rows[] = {
+    {"at", OPTION_REAL, AT(at), .required = true, .low = -LENGTH_LIMIT, .high = LENGTH_LIMIT,
+     .help = "Depth, cover or height in m; -1 to 1 for noise."},
+    {"scale", OPTION_REAL, AT(scale), .required = true, .low = 0, .open_low = true, .high = 1e6,
+     .help = "What the values are multiplied by there."},
+};
+#undef AT
+const option_table ramp_table = {.title = "ramp",
+                                 ROWS(ramp_rows),
+                                 .size = sizeof(scene_ramp),
+                                 .help = "A list: from what a material varies by to a factor. "
+                                         "Beyond its ends it goes on level."};
+
+#define AT(member) .offset = offsetof(scene_vary, member), .physics = true
+static const option vary_rows[] = {
+    {"by", OPTION_CHOICE, AT(by), .required = true,
+     .choices = WORDS("depth", "cover", "height", "noise"),
+     .help = "`depth`: distance under the nearest surface of the shape (a shell). `cover`: snow of "
+             "the shape straight above (a crust on top). `height`: y (layers). `noise`: smooth and "
+             "random (chunks)."},
+    {"values", OPTION_CHOICES, AT(values), .fallback = "[young_modulus]",
+     .choices = WORDS("young_modulus", "poisson_ratio", "density", "hardening",
+                      "critical_compression", "critical_stretch"),
+     .help = "What is multiplied. Values stay within their allowed range; `density` changes the "
+             "mass of particles."},
+    {"ramp", OPTION_LIST, AT(ramp), .count_offset = offsetof(scene_vary, ramp_count),
+     .required = true, .table = &ramp_table, .help = "The factor."},
+    {"blend", OPTION_CHOICE, AT(blend), .fallback = "linear", .choices = WORDS("linear", "steps"),
+     .help = "Between two entries of the ramp: `linear`, or `steps` that keep the lower one's."},
+    {"size", OPTION_REAL, AT(size), .low = 0, .open_low = true, .high = LENGTH_LIMIT, .unit = "m",
+     .help = "How wide the features of noise are; required for `noise`."},
+    {"octaves", OPTION_INTEGER, AT(octaves), .fallback = "2", .low = 1, .high = 16,
+     .help = "Of noise: each adds features half as wide and half as strong."},
+    {"seed", OPTION_SEED, AT(seed), .fallback = "1", .low = 0, .high = 9007199254740992.0,
+     .help = "Of noise: another seed, another pattern."},
+};
+#undef AT
+const option_table vary_table = {.title = "vary",
+                                 ROWS(vary_rows),
+                                 .size = sizeof(scene_vary),
+                                 .check = read_vary,
+                                 .help = "A list: how a material differs from place to place, "
+                                         "particle by particle. See materials.md for pictures."};
+
 const option_table material_table = {.title = "materials",
                                      ROWS(material_rows),
                                      .shorthand = "preset",

@@ -83,7 +83,7 @@ typedef struct shape_values {
 extern const option_table scene_table; /* fills a firn_scene */
 extern const option_table simulation_table, transfer_table, integrator_table, output_table;
 extern const option_table material_table, snow_table, sampling_table, collider_table;
-extern const option_table path_table, key_table;
+extern const option_table path_table, key_table, vary_table, ramp_table;
 extern const option_table shape_table, rotate_table;
 extern const option_table camera_table, render_table, light_table,
     surface_table; /* options_picture.c */
@@ -128,6 +128,9 @@ firn_status check_keys(const option_table *table, const yaml_node *node);
 
 /* shapes.c; the shape is owned by the caller. */
 firn_status read_shape(firn_scene *scene, const char *name, const yaml_node *node, shape **out);
+
+/* vary.c: checks what the rows of a variation cannot say. */
+firn_status read_vary(firn_scene *scene, const yaml_node *node, void *entry);
 
 /* keys.c: what the rows of a collider cannot say: friction or sticky, where it turns, its keyframes.
  * `body` is filled. */

@@ -17,6 +17,9 @@ void firn_scene_destroy(firn_scene **scene)
     for (size_t i = 0; i < s->material_count; i++) {
         free(s->materials[i].name);
         free(s->materials[i].mark.where);
+        for (size_t k = 0; k < s->materials[i].vary_count; k++)
+            free(s->materials[i].vary[k].ramp);
+        free(s->materials[i].vary);
     }
     for (size_t i = 0; i < s->snow_count; i++) {
         free(s->snow[i].name);
@@ -56,6 +59,16 @@ static void *copy_array(const void *from, size_t count, size_t size)
 }
 
 /* What a copied entry points to, copied too. */
+static void copy_material(scene_material *m)
+{
+    m->name = text_copy(m->name);
+    m->mark.where = text_copy(m->mark.where);
+    m->vary = copy_array(m->vary, m->vary_count, sizeof *m->vary);
+    for (size_t k = 0; k < m->vary_count; k++)
+        m->vary[k].ramp =
+            copy_array(m->vary[k].ramp, m->vary[k].ramp_count, sizeof *m->vary[k].ramp);
+}
+
 static void copy_collider(scene_collider *c)
 {
     c->name = text_copy(c->name);
@@ -74,10 +87,8 @@ firn_scene *scene_copy(const firn_scene *scene)
     c->path = text_copy(scene->path);
     c->simulation_mark.where = text_copy(scene->simulation_mark.where);
     c->materials = copy_array(c->materials, c->material_count, sizeof *c->materials);
-    for (size_t i = 0; i < c->material_count; i++) {
-        c->materials[i].name = text_copy(c->materials[i].name);
-        c->materials[i].mark.where = text_copy(c->materials[i].mark.where);
-    }
+    for (size_t i = 0; i < c->material_count; i++)
+        copy_material(&c->materials[i]);
     c->snow = copy_array(c->snow, c->snow_count, sizeof *c->snow);
     for (size_t i = 0; i < c->snow_count; i++) {
         c->snow[i].name = text_copy(c->snow[i].name);
