@@ -288,10 +288,10 @@ static int render(const argument_list *operands, render_options *o)
         return code;
     o->several = operands->count > 1;
     render_input in = {0};
-    code = input_open(&in, operands, o);
+    code = render_input_open(&in, operands, o);
     if (!code)
         code = draw(o, &in, kind);
-    input_close(&in);
+    render_input_close(&in);
     return code;
 }
 

@@ -38,8 +38,8 @@ typedef struct render_input {
 
 /* Functions that can fail tell the user why and return the exit code, 0 when all is well. */
 
-int input_open(render_input *in, const argument_list *operands, const render_options *o);
-void input_close(render_input *in);
+int render_input_open(render_input *in, const argument_list *operands, const render_options *o);
+void render_input_close(render_input *in);
 int input_read(const render_input *in, size_t index, firn_frame *frame);
 
 /* Keep the frames that the options choose for one picture, for a film, or for a sheet. */

@@ -222,7 +222,7 @@ static int find_scene(render_input *in, const char *operand, const render_option
     return code;
 }
 
-int input_open(render_input *in, const argument_list *operands, const render_options *o)
+int render_input_open(render_input *in, const argument_list *operands, const render_options *o)
 {
     const argument_list none = {0};
     for (size_t k = 0; k < operands->count; k++) {
@@ -248,7 +248,7 @@ int input_open(render_input *in, const argument_list *operands, const render_opt
                     : find_scene(in, operands->items[0], o);
 }
 
-void input_close(render_input *in)
+void render_input_close(render_input *in)
 {
     if (in->paths)
         cut(in, 0);

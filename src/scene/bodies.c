@@ -137,7 +137,7 @@ static firn_status read_mesh(const shape_values *v, const input *in, double voxe
 
 static firn_status read_vdb(const shape_values *v, double voxel, double band, shape_field **out)
 {
-    vdb_grid grid;
+    vdb_source grid;
     firn_status status = vdb_read(v->file, v->grid, v->iso, &grid);
     if (status != FIRN_OK)
         return status;
@@ -159,7 +159,7 @@ static firn_status read_vdb(const shape_values *v, double voxel, double band, sh
     } else {
         status = build_mesh(v, &grid.mesh, voxel, band, out);
     }
-    vdb_grid_clear(&grid);
+    vdb_source_clear(&grid);
     return status;
 }
 
