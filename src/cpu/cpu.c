@@ -271,6 +271,8 @@ static cpu_outcome merged(const backend *s)
         if (part->bad_position < total.bad_position) {
             total.bad_position = part->bad_position;
             total.bad_speed = part->bad_speed;
+            total.bad_stretch = part->bad_stretch;
+            total.bad_J_P = part->bad_J_P;
         }
         for (int k = 0; k < 16; k++) {
             total.max_speed2[k] = fmaxf(total.max_speed2[k], part->max_speed2[k]);

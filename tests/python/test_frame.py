@@ -113,7 +113,7 @@ class Pictures(Case):
             sim.advance()
         frames = [firn.read_frame(self.path("0.hdf")), self.path("1.hdf")]
         for colour in firn.colours:
-            firn.preview(frames, self.path("a.png"), colour=colour, width=64, height=48, columns=2)
+            firn.preview(frames, self.path("a.png"), scene=BLOCK, colour=colour, width=64, height=48, columns=2)
             with open(self.path("a.png"), "rb") as file:
                 head = file.read(24)
             self.assertEqual(head[:8], b"\x89PNG\r\n\x1a\n")

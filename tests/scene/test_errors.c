@@ -69,9 +69,9 @@ static const struct {
     {"simulation: {cell_size: 0.1}\noutput: {formats: ply}\n",
      "2:19",
      {"formats must be a list of words"}},
-    {"simulation: {cell_size: 0.1}\noutput: {formats: [obj]}\n",
+    {"simulation: {cell_size: 0.1}\noutput: {formats: [gltf]}\n",
      "2:20",
-     {"unknown formats 'obj'", "known: vtkhdf, ply"}},
+     {"unknown formats 'gltf'", "known: vtkhdf, ply, vdb"}},
     /* ranges */
     {"simulation: {cell_size: 0}\n",
      "1:25",
