@@ -121,11 +121,12 @@ static firn_status check_fits(const firn_frame *frame, const char *path)
 firn_status bgeo_write(const firn_frame *frame, const char *path, const firn_export *how)
 {
     unsigned selected;
-    unsigned usual = FIRN_BASIC_ATTRIBUTES | FIRN_BIT(FIRN_F_E);
     file_draft draft;
     firn_status status = check_fits(frame, path);
     if (!status)
-        status = frame_selection(frame, how, usual, path, &selected);
+        status = frame_selection(frame, how, FIRN_BASIC_ATTRIBUTES, path, &selected);
+    if (!status && export_is_usual(how) && frame->F_E)
+        selected |= FIRN_BIT(FIRN_F_E);
     char *block = status ? NULL : malloc(sizeof(char[4 * 64]) * BLOCK_ROWS);
     if (!status)
         status = block ? file_create(path, &draft) : fail(FIRN_NO_MEMORY, "no memory for %s", path);

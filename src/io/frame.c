@@ -164,7 +164,7 @@ unsigned firn_export_attributes(unsigned asked, const firn_export *how)
     unsigned attributes = how->attributes ? how->attributes : FIRN_BASIC_ATTRIBUTES;
     if (asked & FIRN_FORMAT_VDB)
         attributes |= volume_attributes(how);
-    if ((asked & FIRN_FORMAT_BGEO) && !how->attributes)
+    if ((asked & FIRN_FORMAT_BGEO) && export_is_usual(how))
         attributes |= FIRN_BIT(FIRN_F_E);
     if (asked & (FIRN_FORMAT_BGEO | FIRN_FORMAT_USDA)) /* the size of particles */
         attributes |= FIRN_BIT(FIRN_MASS) | FIRN_BIT(FIRN_DENSITY);

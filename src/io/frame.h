@@ -46,6 +46,12 @@ firn_status oriented_create(const firn_frame *frame, const firn_export *how, boo
                             oriented_frame *out);
 void oriented_clear(oriented_frame *out);
 
+/* Whether particles carry the usual attributes, by default or by name. */
+static inline bool export_is_usual(const firn_export *how)
+{
+    return !how->attributes || (how->attributes | FIRN_BIT(FIRN_POSITION)) == FIRN_BASIC_ATTRIBUTES;
+}
+
 /* The attributes to write, apart from the position: those that `how` names, all of which the frame
  * must hold, or those of `usual` that it holds. */
 firn_status frame_selection(const firn_frame *frame, const firn_export *how, unsigned usual,

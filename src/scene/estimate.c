@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "backend.h"
+#include "firn/io.h"
 #include "method/time_step.h"
 #include "scene/occupancy.h"
 #include "scene/options.h"
@@ -22,7 +23,19 @@ static const struct {
 } costs[] = {{"ref", {800, 4000}}, {"cpu", {20, 60}}};
 static const double other_ns_per_particle_step = 60;
 
-enum { BLOCK_WIDTH = 4 }; /* of backend_ops.memory */
+enum { BLOCK_WIDTH = 4 };  /* of backend_ops.memory */
+enum { FRAME_COPIES = 2 }; /* that a run keeps at most, to be written */
+
+/* A particle in such a copy: id, object, place and what the output formats need. */
+static double frame_bytes(const firn_settings *s)
+{
+    unsigned attributes = firn_export_attributes(s->formats, &s->output);
+    double bytes = sizeof(uint64_t) + sizeof(uint32_t) + sizeof(double[3]);
+    for (firn_attribute a = 0; a < FIRN_ATTRIBUTES; a++)
+        if (attributes >> a & 1)
+            bytes += sizeof(float) * (double)firn_frame_components(a);
+    return bytes;
+}
 
 /* ---- counting -------------------------------------------------------------------------------- */
 
@@ -275,7 +288,8 @@ static void estimate_space(census *c, const backend_ops *ops)
     e->particles_per_cell = (double)e->particles / (double)e->occupied_cells;
     double blocks = uncounted ? pow((side + reach) / BLOCK_WIDTH + 1, d) : 0;
     e->memory_bytes =
-        ops->memory(s, e->particles, cell_set_blocks(&c->bases, d, BLOCK_WIDTH) + (size_t)blocks);
+        ops->memory(s, e->particles, cell_set_blocks(&c->bases, d, BLOCK_WIDTH) + (size_t)blocks) +
+        FRAME_COPIES * (double)e->particles * frame_bytes(s);
 }
 
 firn_status firn_scene_estimate(const firn_scene *scene, const firn_sim_options *options,
