@@ -1,5 +1,7 @@
 #include "render/surfaces.h"
 
+#include "scene/model.h"
+
 enum { TRACE_STEPS = 160, LIGHT_STEPS = 32 };
 
 bool surfaces_present(const surfaces *s)
@@ -13,6 +15,8 @@ float surfaces_distance(const surfaces *s, vec3 x)
     double nearest = 1e30;
     size_t count = s->scene ? firn_scene_collider_count(s->scene) : 0;
     for (size_t i = 0; i < count; i++) {
+        if (!s->scene->colliders[i].surface.visible)
+            continue;
         double phi = firn_scene_collider_distance(s->scene, i, s->time, world);
         nearest = phi < nearest ? phi : nearest;
     }
