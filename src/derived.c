@@ -1,5 +1,6 @@
 #include "derived.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 #include "status.h"
@@ -27,10 +28,17 @@ static mat deformation(const state_rows *rows, size_t r)
     return F;
 }
 
+/* det F_E J_P: how much a particle's volume has changed. States given from outside may be crushed flat or
+ * inside out: then the size of the number counts, and never nothing, so that what is divided by it is finite. */
+static double volume_ratio(mat F, double J_P)
+{
+    return fmax(fabs(mat_det(F) * J_P), 1e-12);
+}
+
 /* rho = m / (V0 det F_E J_P) */
 static void derive_density(const state_rows *rows, size_t r, double *out)
 {
-    double J = mat_det(deformation(rows, r)) * rows->values[FIRN_J_P][r];
+    double J = volume_ratio(deformation(rows, r), rows->values[FIRN_J_P][r]);
     *out = rows->values[FIRN_MASS][r] / (rows->values[FIRN_VOLUME][r] * J);
 }
 
@@ -42,7 +50,7 @@ static void derive_stress(const state_rows *rows, size_t r, double *out)
     svd s = svd_of(F);
     lame hard = snow_harden(rows->values[FIRN_MU0][r], rows->values[FIRN_LAMBDA0][r],
                             rows->values[FIRN_HARDENING][r], J_P);
-    mat t = mat_scale(snow_kirchhoff(s.U, s.sigma, hard), 1 / (mat_det(F) * J_P));
+    mat t = mat_scale(snow_kirchhoff(s.U, s.sigma, hard), 1 / volume_ratio(F, J_P));
     const double six[] = {t.m[0][0], t.m[1][1], t.m[2][2], t.m[0][1], t.m[1][2], t.m[0][2]};
     memcpy(out, six, sizeof six);
 }
