@@ -78,6 +78,7 @@ typedef struct cpu_block {
     uint32_t leaving[CPU_DIRECTIONS]; /* of those, how many each way */
     uint32_t next_first, arrival_first, arriving; /* where they go; during a sort */
     collider_bits near_bodies; /* that may be within reach of its nodes or particles */
+    bool wild;                 /* some node of it is faster than `calm` of the pass */
 } cpu_block;
 
 typedef struct cpu_grid {

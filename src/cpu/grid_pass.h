@@ -23,7 +23,7 @@ static inline void collide_node(const cpu_pass *pass, const cpu_block *block, in
 FN void grid_block_pass(const cpu_pass *pass, uint32_t index, cpu_outcome *outcome, int depth,
                         bool apic)
 {
-    const cpu_block *block = &pass->grid->blocks[index];
+    cpu_block *block = &pass->grid->blocks[index];
     const float *g = pass->gravity;
     real dv = pass->dt * PER_NODE(0, g[0], g[1], g[2]);
     lane_mask is_velocity = (lane_mask){0, -1, -1, -1, 0, -1, -1, -1, 0, -1, -1, -1, 0, -1, -1, -1};
@@ -59,7 +59,8 @@ FN void grid_block_pass(const cpu_pass *pass, uint32_t index, cpu_outcome *outco
                        lane_select(keep, real_load(first) - pass->blend * v, real_load(first)));
     }
     outcome->active_nodes += active_nodes;
-    outcome->wild |= !lane_all(calm);
+    block->wild = !lane_all(calm);
+    outcome->wild |= block->wild;
 }
 
 #endif
