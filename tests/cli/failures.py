@@ -193,7 +193,7 @@ class Stopped(Case):
         self.firn("run", self.scene, "-o", "whole")
         codes = []
         for _ in range(200):
-            process = self.start("run", self.scene, "-o", "out", "--max-hours", 0.1 / 3600)
+            process = self.start("run", self.scene, "-o", "out", "--max-hours", 0.01 / 3600)
             _, err = process.communicate()
             codes.append(process.returncode)
             if process.returncode == 0:
