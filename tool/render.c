@@ -19,7 +19,7 @@
 static const argument render_arguments[] = {
     {ARGUMENT_TEXT, 'o', "output", "FILE",
      "NAME.png, .exr or .mp4; NAME_####.png numbers frames (required)", AT(output)},
-    {ARGUMENT_FLAG, 0, "preview", NULL, "shaded particles, in a second, instead of traced light",
+    {ARGUMENT_FLAG, 0, "preview", NULL, "shaded particles, quickly, instead of traced light",
      AT(preview)},
     {ARGUMENT_FLAG, 0, "sheet", NULL, "previews of moments side by side in one picture", AT(sheet)},
     {ARGUMENT_FLAG, 0, "draft", NULL, "few samples, denoised", AT(draft)},
