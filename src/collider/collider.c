@@ -8,7 +8,7 @@
 
 #define FIRN_DIM 3
 #define REAL_DOUBLE
-#include "method/collide.h"
+#include "collider/meet.h"
 
 /* ---- Standing somewhere ---------------------------------------------------------------------- */
 
@@ -81,108 +81,25 @@ firn_status collider_set_move(collider_set *set, double time)
     return FIRN_OK;
 }
 
-/* ---- At a place ------------------------------------------------------------------------------ */
+/* ---- At a place: meet.h ---------------------------------------------------------------------- */
 
 double collider_distance(const collider *c, const collider_pose *pose, const double x[3],
                          double gradient[3], double velocity[3])
 {
-    double there[3]; /* the same point of the shape */
-    motion_pose_inverse(&pose->at, x, there);
-    double phi = shape_distance(c->shape, there, gradient);
-    if (gradient && pose->at.turned) {
-        const double g[3] = {gradient[0], gradient[1], gradient[2]};
-        for (int i = 0; i < 3; i++)
-            gradient[i] = dot3(pose->at.rotation[i], g);
-    }
-    if (velocity)
-        motion_pose_velocity(&pose->at, x, velocity);
-    return phi;
-}
-
-static collider_bits bit_of(size_t index)
-{
-    return (collider_bits)1 << (index < 63 ? index : 63);
-}
-
-static bool is_in_box(const collider_pose *pose, const double x[3], double margin)
-{
-    for (int i = 0; i < 3; i++)
-        if (x[i] < pose->low[i] - margin || x[i] > pose->high[i] + margin)
-            return false;
-    return true;
+    return collider_look(c, pose, x, gradient, velocity);
 }
 
 collider_bits collider_set_near(const collider_set *set, const double x[3], double radius)
 {
-    collider_bits near = 0;
-    for (size_t n = 0; n < set->count; n++)
-        if (is_in_box(&set->poses[n], x, radius) &&
-            collider_distance(&set->items[n], &set->poses[n], x, NULL, NULL) <= radius)
-            near |= bit_of(n);
-    return near;
+    return collider_set_look(set, x, radius);
 }
 
-/* The part of a normal that lies in the plane z = 0, of length 1. A body whose nearest face is
- * parallel to the plane says nothing about ways out within it: then up. */
-static void flatten(double n[3])
-{
-    double length = sqrt(n[0] * n[0] + n[1] * n[1]);
-    const double none = 1e-9;
-    n[0] = length > none ? n[0] / length : 0;
-    n[1] = length > none ? n[1] / length : 1;
-    n[2] = 0;
-}
-
-/* How far out a particle at this depth is to be moved in one step. */
-static double way_out(const collider_set *set, const collider *c, double phi)
-{
-    double h = set->cell_size, allowed = fmin(h, c->thickness) / 4;
-    return fmin(fmax(-phi - allowed, 0), h / 20);
-}
-
-/* One more body: `before` and `after` are the velocities of snow about it. Two bodies on which a node
- * slides in different directions hold it. */
-static void bind(collider_bond *bond, vec before, vec after, vec normal, bool sticky)
-{
-    if (vec_dot(before, normal) >= 0 && !sticky)
-        return;
-    vec other;
-    memcpy(other.e, bond->normal, sizeof other.e);
-    bool slides_elsewhere = vec_norm2(other) > 0 && fabs(vec_dot(other, normal)) < 1 - 1e-9;
-    if (vec_norm2(after) == 0 || slides_elsewhere)
-        *bond = (collider_bond){.held = true};
-    else if (!bond->held)
-        memcpy(bond->normal, normal.e, sizeof bond->normal);
-}
-
-/* Meet the bodies in order; `bond` and `shift` tell the rest of it. */
 static bool meet(const collider_set *set, collider_bits near, const double x[3], double v[3],
                  collider_bond *bond, double shift[3])
 {
-    bool touched = false;
     vec snow = {{v[0], v[1], v[2]}};
-    for (size_t n = 0; n < set->count; n++) {
-        const collider *c = &set->items[n];
-        const collider_pose *pose = &set->poses[n];
-        vec normal, body;
-        double phi;
-        if (!(near & bit_of(n)) || !is_in_box(pose, x, 0) ||
-            (phi = collider_distance(c, pose, x, normal.e, body.e)) > 0)
-            continue;
-        if (set->dimensions == 2) {
-            flatten(normal.e);
-            body.e[2] = 0;
-        }
-        vec met = collide_response(snow, body, normal, c->friction, c->sticky);
-        bind(bond, vec_sub(snow, body), vec_sub(met, body), normal, c->sticky);
-        snow = met;
-        double way = way_out(set, c, phi);
-        for (int i = 0; i < 3; i++)
-            shift[i] += way * normal.e[i];
-        touched = true;
-    }
-    for (int i = 0; i < 3; i++)
-        v[i] = snow.e[i];
+    bool touched = collider_meet(set, near, x, &snow, bond, shift);
+    memcpy(v, snow.e, sizeof snow.e);
     return touched;
 }
 

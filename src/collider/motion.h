@@ -65,9 +65,26 @@ bool motion_moves(const motion *m);
 void motion_pose_at(const motion *m, double time, motion_pose *pose);
 
 /* World to shape. */
-void motion_pose_inverse(const motion_pose *pose, const double x[3], double out[3]);
+EVERYWHERE void motion_pose_inverse(const motion_pose *pose, const double x[3], double out[3])
+{
+    if (!pose->turned) {
+        for (int i = 0; i < 3; i++)
+            out[i] = x[i] - pose->shift[i];
+        return;
+    }
+    const double r[3] = {x[0] - pose->place[0], x[1] - pose->place[1], x[2] - pose->place[2]};
+    for (int j = 0; j < 3; j++)
+        out[j] = pose->pivot[j] + pose->rotation[0][j] * r[0] + pose->rotation[1][j] * r[1] +
+                 pose->rotation[2][j] * r[2];
+}
 
 /* v + omega x r at a place in the world. */
-void motion_pose_velocity(const motion_pose *pose, const double x[3], double v[3]);
+EVERYWHERE void motion_pose_velocity(const motion_pose *pose, const double x[3], double v[3])
+{
+    const double r[3] = {x[0] - pose->place[0], x[1] - pose->place[1], x[2] - pose->place[2]};
+    cross3(pose->spin, r, v);
+    for (int i = 0; i < 3; i++)
+        v[i] += pose->velocity[i];
+}
 
 #endif

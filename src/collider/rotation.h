@@ -9,16 +9,18 @@
 
 #include <math.h>
 
+#include "everywhere.h"
+
 typedef struct quaternion {
     double w, v[3];
 } quaternion;
 
-static inline double dot3(const double a[3], const double b[3])
+EVERYWHERE double dot3(const double a[3], const double b[3])
 {
     return a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
 }
 
-static inline void cross3(const double a[3], const double b[3], double out[3])
+EVERYWHERE void cross3(const double a[3], const double b[3], double out[3])
 {
     out[0] = a[1] * b[2] - a[2] * b[1];
     out[1] = a[2] * b[0] - a[0] * b[2];

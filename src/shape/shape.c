@@ -5,10 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool is_operation(shape_kind kind)
-{
-    return kind == SHAPE_UNION || kind == SHAPE_INTERSECT || kind == SHAPE_SUBTRACT;
-}
+#include "shape/shape_look.h"
 
 /* ---- Making ---------------------------------------------------------------------------------- */
 
@@ -27,7 +24,7 @@ static shape *shape_allocate(size_t count, size_t depth)
 
 shape *shape_primitive(shape_kind kind, const double params[4])
 {
-    assert(!is_operation(kind));
+    assert(!shape_is_operation(kind));
     shape *s = shape_allocate(1, 1);
     if (!s)
         return NULL;
@@ -58,7 +55,7 @@ static void share_fields(const shape *s)
 
 shape *shape_combine(shape_kind op, shape *a, shape *b)
 {
-    assert(is_operation(op));
+    assert(shape_is_operation(op));
     shape *s = NULL;
     if (a && b) {
         size_t depth = a->depth > b->depth + 1 ? a->depth : b->depth + 1;
@@ -142,7 +139,7 @@ void shape_grow(shape *s, double distance)
     size_t top = 1;
     for (size_t n = s->count; n-- > 0;) {
         double here = sign[--top];
-        if (!is_operation(s->ops[n].kind)) {
+        if (!shape_is_operation(s->ops[n].kind)) {
             s->ops[n].offset += here * distance;
             continue;
         }
@@ -177,175 +174,14 @@ double shape_slack(const shape *s)
     return slack;
 }
 
-/* ---- Distances of primitives in their own frame ---------------------------------------------- */
-
-/* g stays zero where no direction leads away from the inside. */
-static double sphere_distance(double radius, const double p[3], double g[3])
-{
-    double length = sqrt(p[0] * p[0] + p[1] * p[1] + p[2] * p[2]);
-    if (length > 0)
-        for (int i = 0; i < 3; i++)
-            g[i] = p[i] / length;
-    return length - radius;
-}
-
-/* Of the box of half extents h in `axes` axes: q = |p| - h. Outside, the nearest point of the
- * box is reached along the positive parts of q; inside, through the nearest face. */
-static double corner_distance(int axes, const double *q, double *g)
-{
-    double square = 0;
-    int nearest = 0;
-    for (int i = 0; i < axes; i++) {
-        double beyond = q[i] > 0 ? q[i] : 0;
-        square += beyond * beyond;
-        if (q[i] > q[nearest])
-            nearest = i;
-    }
-    if (square > 0) {
-        double length = sqrt(square);
-        for (int i = 0; i < axes; i++)
-            g[i] = q[i] > 0 ? q[i] / length : 0;
-        return length;
-    }
-    g[nearest] = 1;
-    return q[nearest];
-}
-
-static double box_distance(const double h[3], const double p[3], double g[3])
-{
-    const double q[3] = {fabs(p[0]) - h[0], fabs(p[1]) - h[1], fabs(p[2]) - h[2]};
-    double distance = corner_distance(3, q, g);
-    for (int i = 0; i < 3; i++)
-        g[i] = copysign(g[i], p[i]);
-    return distance;
-}
-
-static double capsule_distance(double half_length, double radius, const double p[3], double g[3])
-{
-    double along = fmin(fmax(p[1], -half_length), half_length);
-    const double from_segment[3] = {p[0], p[1] - along, p[2]};
-    double distance = sphere_distance(radius, from_segment, g);
-    if (distance == -radius)
-        g[0] = 1; /* on the segment every way across it is as good */
-    return distance;
-}
-
-static double cylinder_distance(double half_height, double radius, const double p[3], double g[3])
-{
-    double across = sqrt(p[0] * p[0] + p[2] * p[2]);
-    const double q[2] = {across - radius, fabs(p[1]) - half_height};
-    double toward[2] = {0, 0};
-    double distance = corner_distance(2, q, toward);
-    g[0] = across > 0 ? toward[0] * p[0] / across : toward[0];
-    g[1] = copysign(toward[1], p[1]);
-    g[2] = across > 0 ? toward[0] * p[2] / across : 0;
-    return distance;
-}
-
-/* Beyond the offset only an exact distance says where the grown surface is. */
-static double scaled_field_distance(const shape_op *op, const double p[3], field_use use,
-                                    double g[3])
-{
-    const double x[3] = {p[0] / op->scale, p[1] / op->scale, p[2] / op->scale};
-    if (op->sampled && op->offset == 0)
-        use = FIELD_SAMPLED;
-    else if (op->offset != 0)
-        use = FIELD_EXACT;
-    return op->scale * field_distance(op->field, use, x, g);
-}
-
-static double primitive_distance(const shape_op *op, field_use use, const double x[3],
-                                 double gradient[3])
-{
-    double p[3] = {0}, g[3] = {0}, distance = 0;
-    for (int j = 0; j < 3; j++)
-        for (int i = 0; i < 3; i++)
-            p[j] += op->rotation[i][j] * (x[i] - op->origin[i]);
-    switch (op->kind) {
-    case SHAPE_SPHERE:
-        distance = sphere_distance(op->params[0], p, g);
-        break;
-    case SHAPE_BOX:
-        distance = box_distance(op->params, p, g);
-        break;
-    case SHAPE_CAPSULE:
-        distance = capsule_distance(op->params[0], op->params[1], p, g);
-        break;
-    case SHAPE_CYLINDER:
-        distance = cylinder_distance(op->params[0], op->params[1], p, g);
-        break;
-    case SHAPE_HALFSPACE:
-        distance = p[1];
-        g[1] = 1;
-        break;
-    case SHAPE_FIELD:
-        distance = scaled_field_distance(op, p, use, gradient ? g : NULL);
-        break;
-    default:
-        assert(!"a primitive");
-    }
-    distance -= op->offset;
-    if (!gradient)
-        return distance;
-    for (int i = 0; i < 3; i++)
-        gradient[i] =
-            op->rotation[i][0] * g[0] + op->rotation[i][1] * g[1] + op->rotation[i][2] * g[2];
-    if (gradient[0] == 0 && gradient[1] == 0 && gradient[2] == 0)
-        gradient[1] = 1;
-    return distance;
-}
-
-/* ---- Running the program --------------------------------------------------------------------- */
-
-typedef struct value {
-    double distance;
-    double gradient[3];
-} value;
-
-static value negate(value a)
-{
-    return (value){-a.distance, {-a.gradient[0], -a.gradient[1], -a.gradient[2]}};
-}
-
-static value combine(shape_kind op, value a, value b)
-{
-    if (op == SHAPE_SUBTRACT)
-        b = negate(b);
-    if (op == SHAPE_UNION)
-        return a.distance <= b.distance ? a : b;
-    return a.distance >= b.distance ? a : b;
-}
-
-static double run(const shape *s, field_use use, const double x[3], double gradient[3])
-{
-    value stack[SHAPE_MAX_DEPTH];
-    size_t top = 0;
-    for (size_t n = 0; n < s->count; n++) {
-        const shape_op *op = &s->ops[n];
-        if (is_operation(op->kind)) {
-            assert(top >= 2);
-            stack[top - 2] = combine(op->kind, stack[top - 2], stack[top - 1]);
-            top--;
-        } else {
-            assert(top < SHAPE_MAX_DEPTH);
-            stack[top] = (value){0};
-            stack[top].distance =
-                primitive_distance(op, use, x, gradient ? stack[top].gradient : NULL);
-            top++;
-        }
-    }
-    assert(top == 1);
-    if (gradient)
-        memcpy(gradient, stack[0].gradient, sizeof stack[0].gradient);
-    return stack[0].distance;
-}
+/* ---- Distances: shape_look.h ------------------------------------------------------------------ */
 
 double shape_distance(const shape *s, const double x[3], double gradient[3])
 {
-    return run(s, FIELD_SURFACE, x, gradient);
+    return shape_look(s, FIELD_SURFACE, x, gradient);
 }
 
 double shape_depth(const shape *s, const double x[3])
 {
-    return -run(s, FIELD_EXACT, x, NULL);
+    return -shape_look(s, FIELD_EXACT, x, NULL);
 }

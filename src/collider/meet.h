@@ -1,0 +1,120 @@
+/*
+ * Snow meets bodies (collider.h), for every processor. A translation unit that includes this chooses
+ * the numbers of velocities (method/lane.h) with FIRN_DIM 3; places and distances are double.
+ */
+#ifndef FIRN_COLLIDER_MEET_H
+#define FIRN_COLLIDER_MEET_H
+
+#include <math.h>
+
+#include "collider/collider.h"
+#include "method/collide.h"
+#include "shape/shape_look.h"
+
+/* ---- At a place ------------------------------------------------------------------------------ */
+
+EVERYWHERE double collider_look(const collider *c, const collider_pose *pose, const double x[3],
+                                double gradient[3], double velocity[3])
+{
+    double there[3]; /* the same point of the shape */
+    motion_pose_inverse(&pose->at, x, there);
+    double phi = shape_look(c->shape, FIELD_SURFACE, there, gradient);
+    if (gradient && pose->at.turned) {
+        const double g[3] = {gradient[0], gradient[1], gradient[2]};
+        for (int i = 0; i < 3; i++)
+            gradient[i] = dot3(pose->at.rotation[i], g);
+    }
+    if (velocity)
+        motion_pose_velocity(&pose->at, x, velocity);
+    return phi;
+}
+
+EVERYWHERE collider_bits collider_bit_of(size_t index)
+{
+    return (collider_bits)1 << (index < 63 ? index : 63);
+}
+
+EVERYWHERE bool collider_is_in_box(const collider_pose *pose, const double x[3], double margin)
+{
+    for (int i = 0; i < 3; i++)
+        if (x[i] < pose->low[i] - margin || x[i] > pose->high[i] + margin)
+            return false;
+    return true;
+}
+
+EVERYWHERE collider_bits collider_set_look(const collider_set *set, const double x[3],
+                                           double radius)
+{
+    collider_bits near = 0;
+    for (size_t n = 0; n < set->count; n++)
+        if (collider_is_in_box(&set->poses[n], x, radius) &&
+            collider_look(&set->items[n], &set->poses[n], x, NULL, NULL) <= radius)
+            near |= collider_bit_of(n);
+    return near;
+}
+
+/* The part of a normal that lies in the plane z = 0, of length 1. A body whose nearest face is
+ * parallel to the plane says nothing about ways out within it: then up. */
+EVERYWHERE void collider_flatten(double n[3])
+{
+    double length = sqrt(n[0] * n[0] + n[1] * n[1]);
+    const double none = 1e-9;
+    n[0] = length > none ? n[0] / length : 0;
+    n[1] = length > none ? n[1] / length : 1;
+    n[2] = 0;
+}
+
+/* How far out a particle at this depth is to be moved in one step. */
+EVERYWHERE double collider_way_out(const collider_set *set, const collider *c, double phi)
+{
+    double h = set->cell_size, allowed = fmin(h, c->thickness) / 4;
+    return fmin(fmax(-phi - allowed, 0.0), h / 20);
+}
+
+/* One more body: `before` and `after` are the velocities of snow about it. Two bodies on which a node
+ * slides in different directions hold it. */
+EVERYWHERE void collider_bind(collider_bond *bond, vec before, vec after, vec normal, bool sticky)
+{
+    if (vec_dot(before, normal) >= 0 && !sticky)
+        return;
+    double other2 = 0, along = 0;
+    for (int i = 0; i < 3; i++) {
+        other2 += bond->normal[i] * bond->normal[i];
+        along += bond->normal[i] * normal.e[i];
+    }
+    bool slides_elsewhere = other2 > 0 && fabs(along) < 1 - 4 * REAL_EPSILON;
+    bond->held = bond->held || vec_norm2(after) == 0 || slides_elsewhere;
+    for (int i = 0; i < 3; i++)
+        bond->normal[i] = bond->held ? 0 : normal.e[i];
+}
+
+/* The velocity v of snow at x meets the bodies in order; `bond` and `shift` tell the rest of it. */
+EVERYWHERE bool collider_meet(const collider_set *set, collider_bits near, const double x[3],
+                              vec *v, collider_bond *bond, double shift[3])
+{
+    bool touched = false;
+    for (size_t n = 0; n < set->count; n++) {
+        const collider *c = &set->items[n];
+        const collider_pose *pose = &set->poses[n];
+        double gradient[3], moving[3], phi;
+        if (!(near & collider_bit_of(n)) || !collider_is_in_box(pose, x, 0) ||
+            (phi = collider_look(c, pose, x, gradient, moving)) > 0)
+            continue;
+        if (set->dimensions == 2) {
+            collider_flatten(gradient);
+            moving[2] = 0;
+        }
+        vec normal = {{R(gradient[0]), R(gradient[1]), R(gradient[2])}};
+        vec body = {{R(moving[0]), R(moving[1]), R(moving[2])}};
+        vec met = collide_response(*v, body, normal, R(c->friction), c->sticky);
+        collider_bind(bond, vec_sub(*v, body), vec_sub(met, body), normal, c->sticky);
+        *v = met;
+        double way = collider_way_out(set, c, phi);
+        for (int i = 0; i < 3; i++)
+            shift[i] += way * gradient[i];
+        touched = true;
+    }
+    return touched;
+}
+
+#endif
