@@ -68,7 +68,8 @@ typedef struct firn_settings {
     int dimensions;
     int frames;
     double fps;
-    double cell_size;  /* h, m */
+    double cell_size;  /* h, m: the scene's, divided by */
+    double resolution; /* 1 = as the scene was made */
     double gravity[3]; /* m/s^2; [2] is 0 in 2D */
     firn_kernel kernel;
     firn_transfer transfer;

@@ -26,12 +26,12 @@ static void test_same_physics(void **state)
         "name=b", "simulation.frames=99", "output.formats=[ply]", "output.every=5", "snow.0.name=x",
         "colliders.0.name=x",
         /* defaults, written out */
-        "simulation.dimensions=3", "simulation.fps=24.0", "simulation.gravity=[0, -9.81, -0.0]",
-        "simulation.kernel=cubic", "simulation.transfer={type: flip, blend: 0.95}",
-        "simulation.transfer=flip", "simulation.integrator={type: explicit}",
-        "simulation.time_step=auto", "simulation.cfl=4e-1", "simulation.travel=0.4",
-        "simulation.rest_volume=grid", "snow.0.material=snow",
-        "snow.0.sampling={particles_per_cell: 8, method: poisson, seed: 1}",
+        "simulation={cell_size: 0.2, resolution: 2}", "simulation.dimensions=3",
+        "simulation.fps=24.0", "simulation.gravity=[0, -9.81, -0.0]", "simulation.kernel=cubic",
+        "simulation.transfer={type: flip, blend: 0.95}", "simulation.transfer=flip",
+        "simulation.integrator={type: explicit}", "simulation.time_step=auto",
+        "simulation.cfl=4e-1", "simulation.travel=0.4", "simulation.rest_volume=grid",
+        "snow.0.material=snow", "snow.0.sampling={particles_per_cell: 8, method: poisson, seed: 1}",
         "snow.0.velocity=[0, 0, 0]", "snow.0.shape.translate=[0, 0, 0]", "colliders.0.sticky=false",
         "colliders.0.velocity=[0, 0, 0]", "colliders.0.shape.plane.normal=[0, 3, 0]",
         /* a material that is not used, and the used one by its values */
@@ -60,6 +60,7 @@ static void test_other_physics(void **state)
 {
     (void)state;
     const char *const other[] = {"simulation.cell_size=0.11",
+                                 "simulation.resolution=2",
                                  "simulation.fps=25",
                                  "simulation.gravity=[0, -9.8, 0]",
                                  "simulation.kernel=quadratic",

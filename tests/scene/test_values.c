@@ -270,6 +270,17 @@ static void test_yaml_forms(void **state)
     firn_scene_destroy(&scene);
 }
 
+static void test_resolution(void **state)
+{
+    (void)state;
+    firn_scene *scene = parse(BASE, "simulation.resolution=0.25");
+    assert_near(scene->settings.cell_size, 0.4, tiny);
+    assert_near(scene->settings.resolution, 0.25, 0);
+    assert_near(distance(scene->snow[0].shape, 0, 1, 0), -0.5, tiny);
+    assert_near(scene->snow[0].particles_per_cell, 8, 0);
+    firn_scene_destroy(&scene);
+}
+
 static void test_copy(void **state)
 {
     (void)state;
@@ -294,7 +305,7 @@ int main(void)
         cmocka_unit_test(test_presets),        cmocka_unit_test(test_primitives),
         cmocka_unit_test(test_combinations),   cmocka_unit_test(test_rotate_and_translate),
         cmocka_unit_test(test_two_dimensions), cmocka_unit_test(test_yaml_forms),
-        cmocka_unit_test(test_copy),
+        cmocka_unit_test(test_resolution),     cmocka_unit_test(test_copy),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
