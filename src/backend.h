@@ -80,6 +80,10 @@ typedef struct backend_ops {
     void (*destroy)(backend **self);
     /* Make room for `count` particles. Their values are undefined until set. */
     firn_status (*resize)(backend *self, size_t count);
+    /* Between steps: keep the particles for which kept[row] holds (all when NULL), in order, and make
+     * room for `added` behind them, whose values are undefined until set. After a failure the backend
+     * is unchanged. */
+    firn_status (*reshape)(backend *self, const bool *kept, size_t added);
     firn_status (*set)(backend *self, firn_attribute attribute, size_t first, size_t count,
                        const double *values);
     firn_status (*get)(const backend *self, firn_attribute attribute, size_t first, size_t count,

@@ -32,6 +32,7 @@ sim_choice sim_choose(firn_sim *sim)
     const double *g = s->gravity;
     step_limits limits;
     sim->ops->limits(sim->state, &limits);
+    limits.max_speed = fmax(limits.max_speed, flow_speed(sim));
     double acceleration = sqrt(g[0] * g[0] + g[1] * g[1] + g[2] * g[2]);
     double implicit_dt =
         body_limit(sim, limits.max_speed,
@@ -107,8 +108,10 @@ static firn_status try_step(firn_sim *sim, sim_choice choice, double limit, doub
         status = sim->ops->step(sim->state, &plan, &report);
         count_work(sim, &report);
         if (status == FIRN_OK) {
+            double since = sim->time;
             finish_step(sim, &report, next, dt);
             sim->dt_limit = RECOVERY * limit < choice.dt ? RECOVERY * limit : 0;
+            status = flow_update(sim, since);
         }
         if (status != FIRN_BLOWUP)
             return status;

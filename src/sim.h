@@ -1,10 +1,12 @@
 /* What a simulation is inside. Created in sim_create.c, saved and resumed in sim_checkpoint.c, stepped
- * in sim.c, read back in sim_read.c; what ends it is told in sim_blowup.c. */
+ * in sim.c, read back in sim_read.c; snow comes and goes in sim_flow.c; what ends it is told in
+ * sim_blowup.c. */
 #ifndef FIRN_SRC_SIM_H
 #define FIRN_SRC_SIM_H
 
 #include "backend.h"
 #include "scene/model.h"
+#include "sim_flow.h"
 
 enum { CHUNK = 16384 }; /* rows that cross to or from the backend at a time */
 
@@ -17,6 +19,7 @@ struct firn_sim {
     size_t count;
     uint64_t *ids;
     uint32_t *objects;
+    flow flow;
     double time;
     uint64_t step;
     int frame;
@@ -29,6 +32,11 @@ struct firn_sim {
 /* A simulation of this scene with `count` particles whose values are still to be set. */
 firn_status sim_make(const firn_scene *scene, const firn_sim_options *options, size_t count,
                      firn_sim **out);
+
+/* Rows from `first` on become snow of an object, at these points, at rest but for its velocity. `places`
+ * tell what its material varies by; NULL: the points do. */
+firn_status sim_fill(firn_sim *sim, size_t object, size_t first, const sample_points *points,
+                     const scene_place *places);
 
 /* Whether these values of rows first, first + 1, ... may be simulated. */
 firn_status sim_check_values(firn_attribute attribute, const double *values, size_t first,

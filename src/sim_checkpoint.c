@@ -28,6 +28,7 @@ firn_status firn_sim_save(firn_sim *sim, const char *path)
         .dimensions = settings->dimensions,
         .fingerprint = sim->scene->fingerprint,
         .dt_limit = sim->dt_limit,
+        .next_id = sim->flow.next_id,
         .particles = sim->count,
         .is_double = sim->ops->is_double,
     };
@@ -103,5 +104,7 @@ firn_status firn_sim_create_from_checkpoint(const firn_scene *scene,
     (*sim)->step = info.step;
     (*sim)->frame = info.frame;
     (*sim)->dt_limit = info.dt_limit;
+    uint64_t after = info.particles > 0 ? (*sim)->ids[info.particles - 1] + 1 : 0;
+    (*sim)->flow.next_id = info.next_id > after ? info.next_id : after;
     return FIRN_OK;
 }

@@ -14,6 +14,7 @@ void firn_sim_destroy(firn_sim **sim)
     if ((*sim)->state)
         (*sim)->ops->destroy(&(*sim)->state);
     collider_set_clear(&(*sim)->colliders);
+    flow_clear(&(*sim)->flow);
     free((*sim)->ids);
     free((*sim)->objects);
     firn_scene_destroy(&(*sim)->scene);
@@ -71,9 +72,12 @@ firn_status sim_make(const firn_scene *scene, const firn_sim_options *options, s
         status = fail(FIRN_NO_MEMORY, "out of memory for %zu particles", count);
     if (status == FIRN_OK)
         status = scene_colliders(sim->scene, &sim->colliders);
+    if (status == FIRN_OK)
+        status = flow_create(sim->scene, &sim->flow);
     if (status == FIRN_OK) {
         for (size_t r = 0; r < count; r++)
             sim->ids[r] = r;
+        sim->flow.next_id = count;
         status = make_backend(sim, &sim->state);
     }
     if (status != FIRN_OK) {
@@ -145,9 +149,9 @@ static void varied_values(const scene_material *m, double volume, double value[V
     value[5] = m->critical_stretch;
 }
 
-/* The material of rows from `first` on, by the places of these points in their shape. */
+/* The material of rows from `first` on, by the places of these points. */
 static firn_status set_varied(firn_sim *sim, const scene_snow *snow, size_t first,
-                              const sample_points *points)
+                              const sample_points *points, const scene_place *places)
 {
     const scene_material *material = &sim->scene->materials[snow->material];
     size_t d = (size_t)sim->scene->settings.dimensions;
@@ -162,7 +166,8 @@ static firn_status set_varied(firn_sim *sim, const scene_snow *snow, size_t firs
         for (size_t r = 0; r < rows; r++) {
             double x[3] = {0}, value[VARIED];
             memcpy(x, points->position + (done + r) * d, d * sizeof *x);
-            scene_place place = scene_place_of(material, snow->shape, x);
+            scene_place place =
+                places ? places[done + r] : scene_place_of(material, snow->shape, x);
             scene_material here = scene_material_at(material, &place);
             varied_values(&here, volume, value);
             for (int k = 0; k < VARIED; k++)
@@ -175,8 +180,8 @@ static firn_status set_varied(firn_sim *sim, const scene_snow *snow, size_t firs
     return status;
 }
 
-static firn_status set_object(firn_sim *sim, size_t object, size_t first,
-                              const sample_points *points)
+firn_status sim_fill(firn_sim *sim, size_t object, size_t first, const sample_points *points,
+                     const scene_place *places)
 {
     const scene_snow *snow = &sim->scene->snow[object];
     const scene_material *material = &sim->scene->materials[snow->material];
@@ -195,7 +200,7 @@ static firn_status set_object(firn_sim *sim, size_t object, size_t first,
     if (status == FIRN_OK)
         status = set_fresh(sim, first, count, material);
     if (status == FIRN_OK && material->vary_count > 0)
-        status = set_varied(sim, snow, first, points);
+        status = set_varied(sim, snow, first, points, places);
     return status;
 }
 
@@ -211,19 +216,22 @@ firn_status firn_sim_create(const firn_scene *scene, const firn_sim_options *opt
     firn_status status = FIRN_OK;
     size_t total = 0;
     for (size_t o = 0; o < scene->snow_count && status == FIRN_OK; o++) {
-        status = scene_sample(scene, o, &points[o]);
+        if (!scene->snow[o].emits)
+            status = scene_sample(scene, o, &points[o]);
         total += points[o].count;
     }
     if (status == FIRN_OK)
         status = sim_make(scene, options, total, sim);
     size_t first = 0;
     for (size_t o = 0; o < scene->snow_count; o++) {
-        if (status == FIRN_OK)
-            status = set_object(*sim, o, first, &points[o]);
+        if (status == FIRN_OK && points[o].count > 0)
+            status = sim_fill(*sim, o, first, &points[o], NULL);
         first += points[o].count;
         sample_points_clear(&points[o]);
     }
     free(points);
+    if (status == FIRN_OK)
+        status = flow_update(*sim, -1);
     if (status != FIRN_OK)
         firn_sim_destroy(sim);
     return status;
@@ -319,6 +327,10 @@ firn_status firn_sim_create_from_particles(const firn_scene *scene, const firn_s
     for (firn_attribute a = 0; a < FIRN_STATE_ATTRIBUTES && status == FIRN_OK; a++)
         if (array_of(particles, a))
             status = (*sim)->ops->set((*sim)->state, a, 0, count, array_of(particles, a));
+    if (count > 0)
+        (*sim)->flow.next_id = (*sim)->ids[count - 1] + 1;
+    if (status == FIRN_OK)
+        status = flow_update(*sim, -1);
     if (status != FIRN_OK)
         firn_sim_destroy(sim);
     return status;

@@ -100,7 +100,8 @@ typedef struct firn_checkpoint_info {
     char transfer[16];
     char backend[16];
     uint64_t fingerprint;
-    double dt_limit; /* the largest step to try next, s, after one that failed; 0 = none */
+    double dt_limit;  /* the largest step to try next, s, after one that failed; 0 = none */
+    uint64_t next_id; /* of the next particle that an emitter lets out */
     size_t particles;
     bool is_double;
 } firn_checkpoint_info;

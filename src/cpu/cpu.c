@@ -31,7 +31,7 @@ static void *allocate(size_t count, size_t size)
     return memory;
 }
 
-static void free_store(cpu_store *store)
+void cpu_free_store(cpu_store *store)
 {
     free(store->hot);
     free(store->cold);
@@ -47,7 +47,7 @@ static void cpu_destroy(backend **self)
     backend *s = *self;
     if (!s)
         return;
-    free_store(&s->store);
+    cpu_free_store(&s->store);
     blocks_free(&s->grid);
     for (int t = 0; s->scratch && t < team_threads(s->threads); t++)
         free(s->scratch[t]);
@@ -92,12 +92,12 @@ static firn_status cpu_create(const backend_problem *problem, backend **out)
     return FIRN_OK;
 }
 
-static firn_status cpu_resize(backend *s, size_t count)
+firn_status cpu_resize(backend *s, size_t count)
 {
     if (count >= CPU_NONE)
         return fail(FIRN_NO_MEMORY, "%zu particles: this backend numbers at most %u", count,
                     CPU_NONE - 1);
-    free_store(&s->store);
+    cpu_free_store(&s->store);
     free(s->base);
     cpu_store *store = &s->store;
     store->count = count;
@@ -467,6 +467,7 @@ const backend_ops cpu_backend = {
     .create = cpu_create,
     .destroy = cpu_destroy,
     .resize = cpu_resize,
+    .reshape = cpu_reshape,
     .set = cpu_set,
     .get = cpu_get,
     .step = cpu_step,

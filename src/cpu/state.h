@@ -31,6 +31,18 @@ static inline double pass_origin(const firn_settings *settings)
     return settings->kernel == FIRN_CUBIC ? 1 : 0.5;
 }
 
+/* Memory for so many particles, and giving it back. */
+firn_status cpu_resize(backend *self, size_t count);
+void cpu_free_store(cpu_store *store);
+
+/* As backend.h says: reshape.c. */
+firn_status cpu_reshape(backend *self, const bool *kept, size_t added);
+
+/* Where particles are: to be called first, then for any row its slot in memory and its base node. */
+void cpu_know_places(const backend *self);
+uint32_t cpu_slot_of(const backend *self, size_t row);
+void cpu_base_of(const backend *self, size_t row, int64_t base[3]);
+
 /* Rows of one attribute, as backend.h says. */
 firn_status cpu_set(backend *self, firn_attribute attribute, size_t first, size_t count,
                     const double *values);

@@ -8,7 +8,7 @@
 static const double FARTHEST_CELL = 0x1p24;
 
 /* The memory slot of a row. */
-static uint32_t slot_of(const backend *s, size_t row)
+uint32_t cpu_slot_of(const backend *s, size_t row)
 {
     return s->sorted ? s->store.order[s->store.place[row]] : (uint32_t)row;
 }
@@ -22,7 +22,7 @@ static void note_places(void *context, int thread, size_t begin, size_t end)
 }
 
 /* Where every row is, in memory that the next step takes back. */
-static void know_places(const backend *s)
+void cpu_know_places(const backend *s)
 {
     backend *cache = (backend *)s;
     if (!s->sorted || s->places_known)
@@ -46,7 +46,7 @@ static const cpu_block *block_of(const backend *s, uint32_t position)
 }
 
 /* The base node of a row. */
-static void base_of(const backend *s, size_t row, int64_t base[3])
+void cpu_base_of(const backend *s, size_t row, int64_t base[3])
 {
     if (!s->sorted) {
         for (int a = 0; a < 3; a++)
@@ -84,8 +84,8 @@ static firn_status set_position(backend *s, size_t row, const double *x)
 static void get_position(const backend *s, size_t row, double *x)
 {
     int64_t base[3];
-    base_of(s, row, base);
-    const cpu_hot *hot = &s->store.hot[slot_of(s, row)];
+    cpu_base_of(s, row, base);
+    const cpu_hot *hot = &s->store.hot[cpu_slot_of(s, row)];
     for (int a = 0; a < s->settings->dimensions; a++)
         x[a] = ((double)base[a] + pass_origin(s->settings) + hot->x[a]) * s->settings->cell_size;
 }
@@ -179,7 +179,7 @@ static void get_rows(void *context, int thread, size_t begin, size_t end)
             get_position(s, g->first + r, value);
             continue;
         }
-        field_view at = view(s, g->attribute, slot_of(s, g->first + r));
+        field_view at = view(s, g->attribute, cpu_slot_of(s, g->first + r));
         for (int k = 0; k < width; k++)
             value[k] = at.first ? *component(at, k, width, d) * at.unit : 0;
     }
@@ -188,7 +188,7 @@ static void get_rows(void *context, int thread, size_t begin, size_t end)
 firn_status cpu_get(const backend *s, firn_attribute attribute, size_t first, size_t count,
                     double *values)
 {
-    know_places(s);
+    cpu_know_places(s);
     getting all = {s, attribute, first, values};
     team_for(s->threads, count, 2048, get_rows, &all);
     return FIRN_OK;

@@ -106,6 +106,7 @@ firn_status checkpoint_write(const char *path, const firn_checkpoint_info *info,
     h5_put_text(&w, w.file, "backend", info->backend);
     h5_put_uint(&w, "fingerprint", info->fingerprint);
     h5_put_double(&w, "dt_limit", info->dt_limit);
+    h5_put_uint(&w, "next_id", info->next_id);
     write_particles(&w, sim, strcmp(info->transfer, "apic") == 0, block);
     free(block);
     return h5_writer_close(&w);
@@ -134,6 +135,8 @@ static firn_status open_header(checkpoint_reader *c)
         status = h5_get_uint(r, "fingerprint", &info->fingerprint);
     if (!status && h5_has_attribute(r, "dt_limit"))
         status = h5_get_double(r, "dt_limit", &info->dt_limit);
+    if (!status && h5_has_attribute(r, "next_id"))
+        status = h5_get_uint(r, "next_id", &info->next_id);
     if (status)
         return status;
     if (!(info->dt_limit >= 0 && isfinite(info->dt_limit)))

@@ -365,6 +365,22 @@ static firn_status ref_resize(backend *s, size_t count)
     return FIRN_OK;
 }
 
+static firn_status ref_reshape(backend *s, const bool *kept, size_t added)
+{
+    size_t stay = 0, count = s->count;
+    for (size_t r = 0; r < count; r++)
+        stay += !kept || kept[r];
+    firn_status status = ref_resize(s, count > stay + added ? count : stay + added);
+    if (status != FIRN_OK)
+        return status;
+    stay = 0;
+    for (size_t r = 0; r < count; r++)
+        if (!kept || kept[r])
+            s->particles[stay++] = s->particles[r];
+    s->count = stay + added;
+    return FIRN_OK;
+}
+
 static double ref_memory(const firn_settings *settings, size_t particles, size_t active_blocks)
 {
     (void)settings;
@@ -379,6 +395,7 @@ const backend_ops REF_NAME(FIRN_DIM, backend) = {
     .create = ref_create,
     .destroy = ref_destroy,
     .resize = ref_resize,
+    .reshape = ref_reshape,
     .set = ref_set,
     .get = ref_get,
     .step = ref_step,

@@ -11,6 +11,7 @@
 #include "method/time_step.h"
 #include "scene/occupancy.h"
 #include "scene/options.h"
+#include "sim_flow.h"
 
 /* Objects expected to hold more particles than this are counted by volume instead. */
 static const double most_sampled = 2e7;
@@ -47,16 +48,22 @@ typedef struct census {
     double uncounted_cells; /* of objects too large to sample */
 } census;
 
-firn_status scene_sample(const firn_scene *scene, size_t index, sample_points *points)
+sample_request scene_sampling(const firn_scene *scene, size_t index)
 {
     const scene_snow *snow = &scene->snow[index];
     const firn_settings *s = &scene->settings;
-    sample_request request = {.shape = snow->shape,
-                              .dimensions = s->dimensions,
-                              .method = snow->method,
-                              .points_per_volume =
-                                  snow->particles_per_cell / pow(s->cell_size, s->dimensions),
-                              .seed = snow->seed};
+    return (sample_request){.shape = snow->shape,
+                            .dimensions = s->dimensions,
+                            .method = snow->method,
+                            .points_per_volume =
+                                snow->particles_per_cell / pow(s->cell_size, s->dimensions),
+                            .seed = snow->seed};
+}
+
+firn_status scene_sample(const firn_scene *scene, size_t index, sample_points *points)
+{
+    const scene_snow *snow = &scene->snow[index];
+    sample_request request = scene_sampling(scene, index);
     firn_status status = sample_shape(&request, points);
     if (status == FIRN_OK)
         return FIRN_OK;
@@ -201,6 +208,31 @@ static firn_status warn_colliders(const census *c)
     return FIRN_OK;
 }
 
+/* An emitter as it is at the end of the run. */
+static void count_emitter(census *c, const flow_emitter *emitter)
+{
+    const firn_scene *scene = c->scene;
+    const firn_settings *s = &scene->settings;
+    const scene_snow *snow = &scene->snow[emitter->object];
+    const scene_material *material = &scene->materials[snow->material];
+    double count = (double)flow_count(scene, emitter, s->frames / s->fps);
+    double volume = count * emitter->stream.volume;
+    warn_unusual(c->estimate, &sampling_table, snow, snow->mark.where, "snow", snow->name);
+    c->estimate->particles += (size_t)count;
+    c->estimate->mass += material->density * volume;
+    c->uncounted_cells += volume / pow(s->cell_size, s->dimensions);
+}
+
+static firn_status count_emitters(census *c)
+{
+    flow f;
+    firn_status status = flow_create(c->scene, &f);
+    for (size_t k = 0; k < f.emitter_count && status == FIRN_OK; k++)
+        count_emitter(c, &f.emitters[k]);
+    flow_clear(&f);
+    return status;
+}
+
 /* ---- the estimate ---------------------------------------------------------------------------- */
 
 static double wave_speed(const scene_material *m)
@@ -341,7 +373,10 @@ firn_status firn_scene_estimate(const firn_scene *scene, const firn_sim_options 
     census c = {.scene = scene, .estimate = estimate};
     firn_status status = FIRN_OK;
     for (size_t i = 0; i < scene->snow_count && status == FIRN_OK; i++)
-        status = count_object(&c, i);
+        if (!scene->snow[i].emits)
+            status = count_object(&c, i);
+    if (status == FIRN_OK)
+        status = count_emitters(&c);
     if (status == FIRN_OK) {
         estimate_materials(&c);
         warn_still(&c);

@@ -44,6 +44,12 @@ typedef struct scene_material {
     scene_mark mark;
 } scene_material;
 
+/* When an emitter lets out snow. */
+typedef struct scene_emit {
+    double start, until; /* s; until 0: without end */
+    double count;        /* of particles; 0: any number */
+} scene_emit;
+
 typedef struct scene_snow {
     char *name;
     shape *shape;
@@ -52,8 +58,20 @@ typedef struct scene_snow {
     double particles_per_cell;
     uint64_t seed;
     double velocity[3];
+    size_t emits; /* keeps producing */
+    scene_emit emit;
     scene_mark mark;
 } scene_snow;
+
+typedef enum scene_where { SCENE_INSIDE, SCENE_OUTSIDE } scene_where;
+
+/* A region that removes snow. */
+typedef struct scene_kill {
+    char *name;
+    shape *shape;
+    scene_where where;
+    scene_mark mark;
+} scene_kill;
 
 typedef enum scene_interpolation { SCENE_SMOOTH, SCENE_LINEAR } scene_interpolation;
 
@@ -86,6 +104,8 @@ struct firn_scene {
     scene_snow *snow;
     size_t collider_count;
     scene_collider *colliders;
+    size_t kill_count;
+    scene_kill *kill;
     scene_camera camera;
     scene_render render;
     uint64_t fingerprint;
@@ -111,6 +131,9 @@ scene_material scene_material_at(const scene_material *m, const scene_place *p);
 
 /* The snow preset: what particles given as bare arrays are made of. */
 scene_material scene_default_material(void);
+
+/* How snow object `index` is to be filled. */
+sample_request scene_sampling(const firn_scene *scene, size_t index);
 
 /* The points of snow object `index`; a failure names the object and where the scene asks for it. */
 firn_status scene_sample(const firn_scene *scene, size_t index, sample_points *points);

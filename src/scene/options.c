@@ -305,6 +305,8 @@ static const option snow_rows[] = {
      .help = "How the shape is filled."},
     {"velocity", OPTION_VECTOR, AT(velocity), .fallback = "[0, 0, 0]", .low = -1e5, .high = 1e5,
      .unit = "m/s", .help = "At the start."},
+    {"emit", OPTION_GROUP, AT(emit), .count_offset = offsetof(scene_snow, emits),
+     .table = &emit_table, .help = "Keep producing snow. Left out: the shape is filled once."},
 };
 #undef AT
 
@@ -313,7 +315,7 @@ static firn_status check_snow(firn_scene *scene, const yaml_node *node, void *en
     const scene_snow *snow = entry;
     double low[3], high[3];
     if (shape_bounds(snow->shape, scene->settings.dimensions, low, high))
-        return FIRN_OK;
+        return snow->emits ? read_emit(yaml_find(node, "emit"), &snow->emit) : FIRN_OK;
     return fail_at(yaml_find(node, "shape")->at,
                    "the shape of snow '%s' has no end; intersect the plane with a box", snow->name);
 }
@@ -415,6 +417,8 @@ static const option scene_rows[] = {
     {"colliders", OPTION_LIST, .offset = offsetof(firn_scene, colliders),
      .count_offset = offsetof(firn_scene, collider_count), .physics = true,
      .table = &collider_table},
+    {"kill", OPTION_LIST, .offset = offsetof(firn_scene, kill),
+     .count_offset = offsetof(firn_scene, kill_count), .physics = true, .table = &kill_table},
     {"output", OPTION_GROUP, .offset = offsetof(firn_scene, settings), .table = &output_table},
     {"camera", OPTION_GROUP, .offset = offsetof(firn_scene, camera), .table = &camera_table},
     {"render", OPTION_GROUP, .offset = offsetof(firn_scene, render), .table = &render_table},

@@ -83,6 +83,7 @@ typedef struct shape_values {
 extern const option_table scene_table; /* fills a firn_scene */
 extern const option_table simulation_table, transfer_table, integrator_table, output_table;
 extern const option_table material_table, snow_table, sampling_table, collider_table;
+extern const option_table emit_table, kill_table; /* options_flow.c */
 extern const option_table path_table, key_table, vary_table, ramp_table;
 extern const option_table shape_table, rotate_table;
 extern const option_table camera_table, render_table, light_table,
@@ -128,6 +129,9 @@ firn_status check_keys(const option_table *table, const yaml_node *node);
 
 /* shapes.c; the shape is owned by the caller. */
 firn_status read_shape(firn_scene *scene, const char *name, const yaml_node *node, shape **out);
+
+/* options_flow.c: checks what the rows of an emitter cannot say. */
+firn_status read_emit(const yaml_node *node, const scene_emit *e);
 
 /* vary.c: checks what the rows of a variation cannot say. */
 firn_status read_vary(firn_scene *scene, const yaml_node *node, void *entry);

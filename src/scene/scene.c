@@ -34,6 +34,12 @@ void firn_scene_destroy(firn_scene **scene)
         free(s->colliders[i].path.points);
         free(s->colliders[i].path.file);
     }
+    for (size_t i = 0; i < s->kill_count; i++) {
+        free(s->kill[i].name);
+        free(s->kill[i].mark.where);
+        shape_destroy(&s->kill[i].shape);
+    }
+    free(s->kill);
     for (size_t i = 0; i < s->render.light_count; i++) {
         free(s->render.lights[i].name);
         free(s->render.lights[i].file);
@@ -98,6 +104,12 @@ firn_scene *scene_copy(const firn_scene *scene)
     c->colliders = copy_array(c->colliders, c->collider_count, sizeof *c->colliders);
     for (size_t i = 0; i < c->collider_count; i++)
         copy_collider(&c->colliders[i]);
+    c->kill = copy_array(c->kill, c->kill_count, sizeof *c->kill);
+    for (size_t i = 0; i < c->kill_count; i++) {
+        c->kill[i].name = text_copy(c->kill[i].name);
+        c->kill[i].mark.where = text_copy(c->kill[i].mark.where);
+        c->kill[i].shape = shape_copy(c->kill[i].shape);
+    }
     scene_render *r = &c->render;
     r->lights = copy_array(r->lights, r->light_count, sizeof *r->lights);
     for (size_t i = 0; i < r->light_count; i++) {

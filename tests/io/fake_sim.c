@@ -126,6 +126,7 @@ firn_checkpoint_info fake_sim_info(const firn_sim *sim, const char *transfer)
         .backend = "ref",
         .fingerprint = 0xfedcba9876543210u,
         .dt_limit = 1.0 / 3,
+        .next_id = 0xfffffffff1u,
         .particles = sim->count,
         .is_double = sim->is_double,
     };

@@ -41,6 +41,7 @@ static void assert_same_info(const firn_checkpoint_info *a, const firn_checkpoin
     assert_string_equal(a->backend, b->backend);
     assert_int_equal(a->fingerprint, b->fingerprint);
     assert_true(a->dt_limit == b->dt_limit);
+    assert_int_equal(a->next_id, b->next_id);
     assert_int_equal(a->particles, b->particles);
     assert_int_equal(a->is_double, b->is_double);
 }

@@ -75,6 +75,25 @@ static void test_huge(void **state)
     firn_estimate_clear(&e);
 }
 
+/* What comes until the end of the run, of a stream that is 0.8 by 1.2 m across. */
+static void test_emitter(void **state)
+{
+    (void)state;
+    const char *const ends[] = {"{}", "{start: 0.5, until: 1}", "{count: 12345}"};
+    const double length[] = {1.6 + 2 * 3, 1.6 + 0.5 * 3, 0};
+    for (int k = 0; k < 3; k++) {
+        char set[200];
+        snprintf(set, sizeof set, "snow.0={emit: %s, velocity: [3, 0, 0], shape: %s}", ends[k],
+                 "{box: {center: [1, 1, 1], size: [1.6, 0.8, 1.2]}}");
+        firn_estimate e = estimate(TEXT("0.1", "") BLOCK, set);
+        double cells = length[k] * 0.8 * 1.2 / 1e-3;
+        assert_near(e.particles, k == 2 ? 12345 : 8 * cells, k == 2 ? 0 : 0.03 * 8 * cells);
+        assert_near(e.mass, 0.05 * (double)e.particles, 0.02 * 0.05 * (double)e.particles);
+        assert_int_equal(e.warning_count, 0);
+        firn_estimate_clear(&e);
+    }
+}
+
 static void assert_warns(const char *set, const char *a, const char *b)
 {
     static const char text[] =
@@ -178,8 +197,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_box),       cmocka_unit_test(test_box_in_2d),
         cmocka_unit_test(test_quadratic), cmocka_unit_test(test_huge),
-        cmocka_unit_test(test_warnings),  cmocka_unit_test(test_overlap),
-        cmocka_unit_test(test_colliders), cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_emitter),   cmocka_unit_test(test_warnings),
+        cmocka_unit_test(test_overlap),   cmocka_unit_test(test_colliders),
+        cmocka_unit_test(test_refusals),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
