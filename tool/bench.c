@@ -1,5 +1,4 @@
 /* `firn bench`: nanoseconds per particle and step on this machine, case by case. */
-#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,6 +6,7 @@
 #include "bench_case.h"
 #include "console.h"
 #include "json.h"
+#include "machine.h"
 #include "names.h"
 #include "tool.h"
 
@@ -46,27 +46,6 @@ static const command bench_command = {
     .arguments = bench_arguments,
     .count = sizeof bench_arguments / sizeof *bench_arguments,
 };
-
-/* ---- The machine ----------------------------------------------------------------------------- */
-
-static int processor_count(void)
-{
-    cpu_set_t set;
-    return sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
-}
-
-/* "Processor model, 8 threads" */
-static void machine_text(char text[256])
-{
-    char line[256], model[200] = "unknown processor";
-    FILE *file = fopen("/proc/cpuinfo", "r");
-    while (file && fgets(line, sizeof line, file))
-        if (sscanf(line, "model name : %199[^\n]", model) == 1)
-            break;
-    if (file)
-        fclose(file);
-    snprintf(text, 256, "%s, %d threads", model, processor_count());
-}
 
 /* ---- Output ---------------------------------------------------------------------------------- */
 

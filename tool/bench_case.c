@@ -4,40 +4,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 
+#include "machine.h"
 #include "progress.h"
 #include "run_folder.h"
 
 enum { WARM_UP_STEPS = 20, IMPACT_STEPS_MAX = 2000, BLOCK_PARTICLES_PER_CELL = 8 };
-
-/* ---- Memory ---------------------------------------------------------------------------------- */
-
-/* Ask the kernel to forget the highest use so far; where it cannot, the peak is of all cases. */
-static void forget_peak(void)
-{
-    FILE *file = fopen("/proc/self/clear_refs", "w");
-    if (file) {
-        fputs("5", file);
-        fclose(file);
-    }
-}
-
-static double peak_bytes(void)
-{
-    char line[256];
-    double kilobytes = 0;
-    FILE *file = fopen("/proc/self/status", "r");
-    while (file && fgets(line, sizeof line, file))
-        if (sscanf(line, "VmHWM: %lf kB", &kilobytes) == 1)
-            break;
-    if (file)
-        fclose(file);
-    struct rusage usage;
-    if (kilobytes == 0 && getrusage(RUSAGE_SELF, &usage) == 0)
-        kilobytes = (double)usage.ru_maxrss;
-    return 1024 * kilobytes;
-}
 
 /* ---- The scene ------------------------------------------------------------------------------- */
 
@@ -175,12 +147,12 @@ firn_status bench_measure(const bench_request *q, bench_result *r)
     firn_estimate_clear(&estimate);
     if (status == FIRN_OK) {
         r->settings = *firn_scene_settings(scene);
-        forget_peak();
+        memory_forget_peak();
         status = firn_sim_create(scene, &options, &sim);
     }
     if (status == FIRN_OK)
         status = measure(q, sim, r);
-    r->peak_bytes = peak_bytes();
+    r->peak_bytes = memory_peak_bytes();
     firn_sim_destroy(&sim);
     firn_scene_destroy(&scene);
     return status;

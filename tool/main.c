@@ -20,6 +20,7 @@ static const verb verbs[] = {
     {"info", verb_info, "FILE...", "what frames and checkpoints hold"},
     {"convert", verb_convert, "DIR|FRAME...", "frames as volumes and particles of other programs"},
     {"render", verb_render, "DIR|FRAME|SCENE", "light through the snow: pictures, films, sheets"},
+    {"analyze", verb_analyze, "[STUDY]", "what holds of the method, measured, as a report"},
     {"bench", verb_bench, "", "measure the solvers on this machine"},
     {"schema", verb_schema, "", "the JSON schema of scene files, for editors"},
     {"reference", verb_reference, "", "every option of scene files, as a page"},

@@ -7,6 +7,7 @@ int verb_check(int argc, char **argv);
 int verb_info(int argc, char **argv);
 int verb_convert(int argc, char **argv);
 int verb_render(int argc, char **argv);
+int verb_analyze(int argc, char **argv);
 int verb_bench(int argc, char **argv);
 int verb_schema(int argc, char **argv);
 int verb_reference(int argc, char **argv);

@@ -1,0 +1,122 @@
+"""`firn analyze --quick`: its files, its conclusions, stopping and going on."""
+
+import csv
+import os
+import re
+import signal
+import time
+
+import numpy
+
+from harness import Case, main
+
+CONCLUSIONS = {
+    "runtime": {
+        "slope in particles: ref",
+        "slope in particles: cpu",
+        "linear in colliders: ref",
+        "far colliders are free: cpu",
+    },
+}
+
+
+def rows(path):
+    """Rows of a table as (label, numbers...), without its two lines of heading."""
+    with open(path, encoding="utf-8") as file:
+        lines = list(csv.reader(file))[2:]
+    return [(line[0], *map(float, line[1:])) for line in lines]
+
+
+def slope(points):
+    x, y = numpy.log(numpy.array(points, float)).T
+    return numpy.polyfit(x, y, 1)[0]
+
+
+class Analyze(Case):
+    def conclusions(self, folder):
+        with open(f"{folder}/conclusions.csv", encoding="utf-8") as file:
+            return list(csv.DictReader(file))
+
+    def assert_study(self, study):
+        folder = self.path("out")
+        self.firn("analyze", study, "--quick", "-o", folder)
+        found = [row for row in self.conclusions(folder) if row["study"] == study]
+        self.assertEqual({row["name"] for row in found}, CONCLUSIONS[study])
+        for row in found:
+            print(f"{study}: {row['name']}: {row['value']}")
+            self.assertEqual(row["holds"], "1", row)
+            self.assertTrue(float(row["low"]) <= float(row["value"]) <= float(row["high"]), row)
+        self.assert_report(folder)
+        return folder
+
+    def assert_report(self, folder):
+        """One file that needs no other: every figure is in it, and nothing is loaded."""
+        with open(f"{folder}/report.html", encoding="utf-8") as file:
+            page = file.read()
+        figures = [name for name in os.listdir(folder) if name.endswith(".svg")]
+        self.assertGreater(len(figures), 0)
+        self.assertEqual(page.count("<svg"), len(figures))
+        self.assertEqual(page.count("</svg>"), len(figures))
+        self.assertIsNone(re.search(r'(src|href)="(?!#)|url\(|@import', page))
+        for role in ["Asked", "Done", "Answer", "The thesis"]:
+            self.assertIn(f">{role}</div>", page)
+        for word in ["nan ", "inf ", "(null)"]:
+            self.assertNotIn(word, re.sub(r"<svg.*?</svg>", "", page, flags=re.S))
+        self.assertEqual([name for name in os.listdir(folder) if name.endswith(".tmp")], [])
+
+    def test_runtime(self):
+        folder = self.assert_study("runtime")
+        for backend, settled in [("ref", 1000), ("cpu", 4000)]:
+            points = [(r[1], r[3]) for r in rows(f"{folder}/runtime_particles.csv") if r[0] == backend]
+            large = [point for point in points if point[0] >= settled]
+            self.assertGreaterEqual(len(large), 5)
+            self.assertAlmostEqual(slope(large), 1, delta=0.1, msg=backend)
+
+
+class Stopping(Case):
+    def test_goes_on_where_it_stopped(self):
+        folder = self.path("out")
+        process = self.start("analyze", "runtime", "--quick", "-o", folder)
+        table = f"{folder}/runtime_filling.csv"
+        self.wait_for(table, process)
+        while len(rows(table)) < 2:
+            self.assertIsNone(process.poll(), "ended before it could be stopped")
+            time.sleep(0.001)
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=60)
+        self.assertEqual(process.returncode, 75, err)
+        self.assertIn("the same command goes on", err)
+        self.assertFalse(os.path.exists(f"{folder}/report.html"))
+        before = rows(table)
+        _, err = self.firn("analyze", "runtime", "--quick", "-o", folder)
+        self.assertEqual(rows(table)[: len(before)], before)
+        self.assertTrue(os.path.exists(f"{folder}/report.html"))
+
+        # A row that a kill cut in two is measured again; the others are kept.
+        with open(table, "rb+") as file:
+            file.truncate(os.path.getsize(table) - 5)
+        _, err = self.firn("analyze", "runtime", "--quick", "-o", folder)
+        self.assertIn("runtime    1 measurements", err)
+        self.assertEqual(rows(table)[: len(before)], before)
+        _, err = self.firn("analyze", "runtime", "--quick", "-o", folder)
+        self.assertNotIn("measurements", err)
+
+
+class Mistakes(Case):
+    def test_unknown_study(self):
+        _, err = self.firn("analyze", "runtim", code=2)
+        self.assertIn("unknown study 'runtim'; did you mean 'runtime'?", err)
+
+    def test_without_gnuplot(self):
+        environment = dict(os.environ, PATH=self.home)
+        _, err = self.firn("analyze", "runtime", "--quick", "-o", self.path("out"), code=74, env=environment)
+        self.assertIn("apt install gnuplot-nox", err)
+        self.assertFalse(os.path.exists(self.path("out")))
+
+    def test_folder_that_cannot_be(self):
+        self.write("file", "")
+        self.firn("analyze", "--quick", "-o", self.path("file", "out"), code=74)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,50 @@
+/*
+ * The report of `firn analyze`: one HTML file that carries its figures, and conclusions.csv.
+ *
+ * Figures are gnuplot scripts. A script stays beside its SVG, so that anybody can change and redraw it.
+ * Text given to the report is HTML.
+ *
+ * Does NOT do: measure. Errors are told and kept in study.code.
+ */
+#ifndef FIRN_TOOL_ANALYZE_REPORT_H
+#define FIRN_TOOL_ANALYZE_REPORT_H
+
+#include "analyze.h"
+
+typedef struct report report;
+
+/* Begin DIR/report.html and DIR/conclusions.csv under temporary names; NULL after telling why not. */
+report *report_begin(const char *folder, bool quick);
+
+/* Put both in place when nothing failed (`code` 0), else remove them. Returns the exit code. */
+int report_end(report **r, int code);
+
+void report_study(report *r, study *s, const char *title);
+
+/* A paragraph under a word in the margin: "Asked", "Done", "Answer", "The thesis". */
+void report_say(report *r, const char *role, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* Draw NAME.svg by the lines of a gnuplot script, and show it with its CSV. Sizes, fonts and the
+ * separator are set before; `csv` names the data for the reader: "a.csv b.csv". */
+void report_figure(report *r, const char *name, const char *csv, const char *caption,
+                   const char *format, ...) __attribute__((format(printf, 5, 6)));
+
+/* A number that should lie within [low, high]; what it means, as a sentence. */
+void report_conclusion(report *r, const char *name, double value, double low, double high,
+                       const char *unit, const char *meaning);
+
+/* How many conclusions did not hold. */
+int report_failures(const report *r);
+
+/* ---- Studies --------------------------------------------------------------------------------- */
+
+typedef struct study_kind {
+    const char *name, *title;
+    void (*measure)(study *s);
+    void (*report)(study *s, report *r); /* of a study that is complete */
+} study_kind;
+
+extern const study_kind runtime_study;
+
+#endif
