@@ -18,6 +18,8 @@ static const verb verbs[] = {
     {"run", verb_run, "SCENE", "simulate a scene; the same command continues a stopped run"},
     {"check", verb_check, "SCENE", "validate a scene; particles, memory, time step, expected cost"},
     {"info", verb_info, "FILE...", "what frames and checkpoints hold"},
+    {"measure", verb_measure, "DIR|FRAME|SCENE", "pieces, spread, packing and contact of the snow"},
+    {"wedge", verb_wedge, "SCENE", "a study: many runs of a scene with other values"},
     {"convert", verb_convert, "DIR|FRAME...", "frames as volumes and particles of other programs"},
     {"render", verb_render, "DIR|FRAME|SCENE", "light through the snow: pictures, films, sheets"},
     {"analyze", verb_analyze, "[STUDY]", "what holds of the method, measured, as a report"},

@@ -9,6 +9,7 @@
 
 #include "console.h"
 #include "firn/io.h"
+#include "shell.h"
 #include "signals.h"
 #include "tool.h"
 
@@ -89,17 +90,6 @@ static bool ask_to_stop(const firn_sim *sim, void *user)
     return r->stop != STOP_NONE;
 }
 
-/* Add a word to a command line, quoted for the shell where it must be. */
-static void add_word(FILE *out, const char *word)
-{
-    bool is_plain = *word && !word[strcspn(word, " \t\n'\"\\$&|;<>()[]{}*?!#~`")];
-    fprintf(out, is_plain ? " " : " '");
-    for (; *word; word++)
-        fputs(*word == '\'' ? "'\\''" : (char[]){*word, 0}, out);
-    if (!is_plain)
-        fputc('\'', out);
-}
-
 /* The command as typed but for --resume, which would not continue from here. */
 static void tell_how_to_continue(const run *r)
 {
@@ -112,7 +102,7 @@ static void tell_how_to_continue(const run *r)
         if (!strcmp(r->argv[k], "--resume"))
             k++;
         else if (strncmp(r->argv[k], "--resume=", 9))
-            add_word(out, r->argv[k]);
+            shell_word(out, r->argv[k]);
     }
     fclose(out);
     console_note("stopped at frame %d, step %" PRIu64 "; to continue: firn%s",

@@ -5,6 +5,8 @@
 int verb_run(int argc, char **argv);
 int verb_check(int argc, char **argv);
 int verb_info(int argc, char **argv);
+int verb_measure(int argc, char **argv);
+int verb_wedge(int argc, char **argv);
 int verb_convert(int argc, char **argv);
 int verb_render(int argc, char **argv);
 int verb_analyze(int argc, char **argv);

@@ -113,7 +113,9 @@ typedef struct firn_preview_options {
     const firn_camera *camera; /* [the scene's, framed on all of them]; borrowed. 2D frames are seen
                                   from the front, as wide as it sees them */
     const double *range; /* two numbers: ends of the colour scale [of these frames]; borrowed */
-    int threads;         /* 0 = as many as the machine offers */
+    const char *const *labels; /* one a frame, under its time; lines end with \n [none]; borrowed */
+    const firn_scene *const *scenes; /* one a frame, whose colliders it shows ['scene']; borrowed */
+    int threads;                     /* 0 = as many as the machine offers */
 } firn_preview_options;
 
 /* The ends that the colour scale of these frames would have. Frames may be thinned. */

@@ -1,6 +1,7 @@
 #include "render/legend.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "render/label.h"
 
@@ -30,6 +31,21 @@ void legend_time(const image_view *view, double seconds, int decimals)
     snprintf(text, sizeof text, fabs(seconds) < 1e9 ? "%.*f s" : "%.*e s", decimals, seconds);
     float size = 1.15f * text_size(view);
     label_draw(view, 1.2f * size, 2.2f * size, size, text, ink);
+}
+
+void legend_lines(const image_view *view, const char *lines)
+{
+    enum { LONGEST = 255 };
+    float size = 1.15f * text_size(view), left = 1.2f * size, base = 2.2f * size;
+    while (*lines) {
+        char text[LONGEST + 1];
+        int length = (int)strcspn(lines, "\n");
+        snprintf(text, sizeof text, "%.*s", length, lines);
+        float room = (float)view->width - 2 * left, width = label_width(size, text);
+        base += 1.75f * size;
+        label_draw(view, left, base, width > room ? size * room / width : size, text, ink);
+        lines += length + (lines[length] == '\n');
+    }
 }
 
 float legend_round(float metres)

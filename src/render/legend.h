@@ -6,6 +6,9 @@
 
 /* As many decimals as tell these times apart, at least two. */
 int legend_decimals(const firn_frame *frames, size_t count);
+/* Lines of text below the time, each shrunk to fit. */
+void legend_lines(const image_view *view, const char *lines);
+
 void legend_time(const image_view *view, double seconds, int decimals);
 void legend_squares(const image_view *view, float metres);
 void legend_colours(const image_view *view, const panel_style *style);

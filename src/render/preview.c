@@ -128,17 +128,21 @@ static firn_status prepare(panel_style *style, const firn_frame *frames, size_t 
 }
 
 static firn_status draw_sheet(panel_style *style, const firn_frame *frames, size_t count,
-                              const layout *l, image *sheet)
+                              const firn_preview_options *options, const layout *l, image *sheet)
 {
     int decimals = legend_decimals(frames, count);
     for (size_t i = 0; i < count; i++) {
         int column = (int)(i % (size_t)l->columns), row = (int)(i / (size_t)l->columns);
         image_view view = {sheet, column * (l->width + GAP), row * (l->height + GAP), l->width,
                            l->height};
+        if (options->scenes)
+            style->scene = options->scenes[i];
         firn_status status = panel_draw(style, &frames[i], &view);
         if (status != FIRN_OK)
             return status;
         legend_time(&view, frames[i].time, decimals);
+        if (options->labels)
+            legend_lines(&view, options->labels[i]);
         if (i > 0)
             continue;
         legend_colours(&view, style);
@@ -174,7 +178,7 @@ firn_status firn_preview_sheet(const firn_frame *frames, size_t count, int colum
         status = image_create(&sheet, l.columns * (l.width + GAP) - GAP,
                               l.rows * (l.height + GAP) - GAP, paper);
     if (status == FIRN_OK)
-        status = draw_sheet(style, frames, count, &l, &sheet);
+        status = draw_sheet(style, frames, count, options, &l, &sheet);
     if (status == FIRN_OK)
         status = image_write_png(&sheet, NULL, png_path);
     omp_set_num_threads(threads_before);

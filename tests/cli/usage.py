@@ -6,7 +6,7 @@ import subprocess
 from harness import BLOCK, FIRN, Case, attribute, main
 
 GOLDEN = os.path.join(os.path.dirname(os.path.abspath(__file__)), "golden")
-VERBS = ["run", "check", "info", "convert", "render", "analyze", "bench", "schema", "reference"]
+VERBS = ["run", "check", "info", "measure", "wedge", "convert", "render", "analyze", "bench", "schema", "reference"]
 
 
 class Help(Case):
