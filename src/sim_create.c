@@ -53,7 +53,7 @@ firn_status sim_make(const firn_scene *scene, const firn_sim_options *options, s
     if (scene->settings.integrator == FIRN_SEMI_IMPLICIT && !ops->has_solver)
         return fail(FIRN_USAGE,
                     "backend %s has no solver for simulation.integrator.type semi_implicit; use "
-                    "--backend ref, or the integrator explicit",
+                    "--backend cpu or ref, or the integrator explicit",
                     ops->name);
     if (options && options->threads < 0)
         return fail(FIRN_USAGE, "%d threads: give 1 or more, or 0 for all", options->threads);

@@ -17,10 +17,12 @@ static firn_status load_block(const bench_request *q, firn_scene **scene)
 {
     const double cell_size = 0.01;
     double side = cell_size * cbrt((double)q->particles / BLOCK_PARTICLES_PER_CELL);
+    const char *integrator = q->integrator ? q->integrator : "explicit";
+    bool is_implicit = strcmp(integrator, "semi_implicit") == 0;
     char *text = new_text(
         "name: block\n"
         "simulation: {dimensions: 3, frames: 1000, fps: 24, cell_size: %g, kernel: %s,\n"
-        "             transfer: {type: %s}, integrator: {type: %s}}\n"
+        "             transfer: {type: %s}, integrator: {type: %s}, time_step: %s}\n"
         "materials: {packed: {preset: snow}}\n"
         "snow:\n"
         "  - name: block\n"
@@ -31,7 +33,7 @@ static firn_status load_block(const bench_request *q, firn_scene **scene)
         "colliders:\n"
         "  - {name: ground, shape: {plane: {point: [0, 0, 0], normal: [0, 1, 0]}}, friction: "
         "0.4}\n",
-        cell_size, q->kernel, q->transfer, q->integrator ? q->integrator : "explicit", side / 2,
+        cell_size, q->kernel, q->transfer, integrator, is_implicit ? "0.5e-3" : "auto", side / 2,
         side, side, side, BLOCK_PARTICLES_PER_CELL);
     firn_status status = firn_scene_parse(text, "block", NULL, 0, scene);
     free(text);

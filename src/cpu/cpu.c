@@ -20,7 +20,7 @@ enum { MEMORY_SORT_EVERY = 64 };
 
 /* Large arrays ask for large pages: records are visited almost in order, over more small pages than the
  * processor remembers addresses of. */
-static void *allocate(size_t count, size_t size)
+void *cpu_allocate(size_t count, size_t size)
 {
     const size_t line = 64, page = (size_t)2 << 20;
     size_t alignment = count * size >= 2 * page ? page : line;
@@ -49,6 +49,7 @@ static void cpu_destroy(backend **self)
         return;
     cpu_free_store(&s->store);
     blocks_free(&s->grid);
+    cpu_solver_free(&s->solver);
     for (int t = 0; s->scratch && t < team_threads(s->threads); t++)
         free(s->scratch[t]);
     free(s->scratch);
@@ -66,7 +67,7 @@ static bool make_scratch(backend *s)
     s->outcome = calloc((size_t)threads, sizeof *s->outcome);
     bool complete = s->scratch && s->outcome;
     for (int t = 0; complete && t < threads; t++)
-        complete = (s->scratch[t] = allocate(1, s->kernels->scratch_bytes)) != NULL;
+        complete = (s->scratch[t] = cpu_allocate(1, s->kernels->scratch_bytes)) != NULL;
     return complete;
 }
 
@@ -101,15 +102,15 @@ firn_status cpu_resize(backend *s, size_t count)
     free(s->base);
     cpu_store *store = &s->store;
     store->count = count;
-    store->hot = allocate(count, sizeof *store->hot);
-    store->cold = allocate(count, sizeof *store->cold);
-    store->row = allocate(count, sizeof *store->row);
-    store->order = allocate(count + CPU_AHEAD + 16, sizeof *store->order);
-    store->spare = allocate(count, sizeof *store->spare);
+    store->hot = cpu_allocate(count, sizeof *store->hot);
+    store->cold = cpu_allocate(count, sizeof *store->cold);
+    store->row = cpu_allocate(count, sizeof *store->row);
+    store->order = cpu_allocate(count + CPU_AHEAD + 16, sizeof *store->order);
+    store->spare = cpu_allocate(count, sizeof *store->spare);
     bool apic = s->settings->transfer == FIRN_APIC;
     if (apic)
-        store->affine = allocate(count + 1, sizeof *store->affine); /* see affine_load */
-    s->base = allocate(count, sizeof *s->base);
+        store->affine = cpu_allocate(count + 1, sizeof *store->affine); /* see affine_load */
+    s->base = cpu_allocate(count, sizeof *s->base);
     s->sorted = s->limits_known = false;
     if (!store->hot || !store->cold || !store->row || !store->spare || !store->order ||
         (apic && !store->affine) || !s->base)
@@ -183,6 +184,7 @@ static void fill_pass(backend *s, double dt)
     pass->destination = s->store.destination;
     pass->grid = &s->grid;
     pass->colliders = s->colliders;
+    pass->nodes = NULL;
     pass->cell_size = s->settings->cell_size;
     pass->origin = pass_origin(s->settings);
     pass->dt = (float)dt;
@@ -407,6 +409,25 @@ static bool trial_succeeds(backend *s)
     return merged(s).bad_position == CPU_NONE;
 }
 
+static void solved_blocks(void *context, int thread, size_t begin, size_t end)
+{
+    backend *s = context;
+    for (size_t b = begin; b < end; b++)
+        s->kernels->solved(&s->pass, (uint32_t)b, &s->outcome[thread]);
+}
+
+/* Step 6: from v* on the grid to v^{n+1}. */
+static firn_status pass_solve(backend *s, const step_plan *plan, step_report *report)
+{
+    firn_status status = cpu_solve(s, plan, report);
+    if (status != FIRN_OK)
+        return status;
+    for (int t = 0; t < team_threads(s->threads); t++)
+        s->outcome[t].wild = false;
+    team_for(s->threads, s->grid.count, 16, solved_blocks, s);
+    return FIRN_OK;
+}
+
 static firn_status cpu_step(backend *s, const step_plan *plan, step_report *report)
 {
     *report = (step_report){0};
@@ -431,8 +452,19 @@ static firn_status cpu_step(backend *s, const step_plan *plan, step_report *repo
     stage_charge(report, FIRN_STAGE_P2G, &clock);
     for (int t = 0; t < team_threads(s->threads); t++)
         s->outcome[t] = no_outcome;
+    if (plan->implicit)
+        status = cpu_solver_prepare(s);
+    if (status != FIRN_OK)
+        return status;
     team_for(s->threads, s->grid.count, 16, grid_blocks, s);
     stage_charge(report, FIRN_STAGE_GRID, &clock);
+    if (plan->implicit)
+        status = pass_solve(s, plan, report);
+    stage_charge(report, FIRN_STAGE_SOLVE, &clock);
+    if (status != FIRN_OK) {
+        s->steps--;
+        return status;
+    }
     cpu_outcome outcome = merged(s);
     if (outcome.wild && !trial_succeeds(s)) {
         outcome = merged(s);
@@ -458,12 +490,16 @@ static double cpu_memory(const firn_settings *settings, size_t particles, size_t
                       2 * sizeof(uint32_t);
     double block =
         sizeof(cpu_block) + (apic ? 1 : 2) * sizeof(float[CPU_BLOCK_FLOATS]) + 4 * sizeof(uint32_t);
-    return particle * (double)particles + 1.25 * block * (double)active_blocks;
+    double solver = settings->integrator == FIRN_EXPLICIT
+                        ? 0
+                        : cpu_solver_memory(settings, particles, active_blocks);
+    return particle * (double)particles + 1.25 * block * (double)active_blocks + solver;
 }
 
 const backend_ops cpu_backend = {
     .name = "cpu",
     .is_double = false,
+    .has_solver = true,
     .create = cpu_create,
     .destroy = cpu_destroy,
     .resize = cpu_resize,

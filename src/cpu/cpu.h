@@ -100,6 +100,15 @@ typedef uint16_t cpu_destination;
 /* The most terms of method/stress_series.h that are worth it before the SVD is cheaper. */
 enum { CPU_SERIES_MAX = 48 };
 
+/* What the grid pass notes of nodes for step 6, and what it gets back. */
+typedef struct cpu_nodes {
+    float *m;      /* [block][CPU_CELLS]: masses, 0 where nothing is */
+    bool *active;  /* [block]: whether it has any */
+    float *bond;   /* field: what bodies leave free, (1, normal) or (0, 0) when held; near bodies */
+    float *star;   /* field: v* before it meets bodies; NULL when nobody asks */
+    float *change; /* field: v^{n+1} - v*, the solution */
+} cpu_nodes;
+
 /* All that a pass over blocks reads and writes; borrowed. */
 typedef struct cpu_pass {
     cpu_hot *hot;
@@ -115,6 +124,7 @@ typedef struct cpu_pass {
     double cell_size;
     double
         origin; /* of a cell's corner from its base node, in cells: 1 (cubic) or 1/2 (quadratic) */
+    const cpu_nodes *nodes; /* NULL for explicit steps */
     float dt, blend;
     float gravity[3];
     bool trial; /* G2P only finds out whether a particle would go wrong, and writes nothing */
@@ -144,6 +154,8 @@ typedef struct cpu_kernels {
     void (*p2g)(const cpu_pass *pass, uint32_t block, cpu_scratch *scratch);
     /* Steps 4 and 5 for the nodes of one block. */
     void (*grid)(const cpu_pass *pass, uint32_t block, cpu_outcome *outcome);
+    /* The end of step 6 for the nodes of one block: v^{n+1}, which meets bodies once more. */
+    void (*solved)(const cpu_pass *pass, uint32_t block, cpu_outcome *outcome);
     /* Steps 7, 8, 9, 10 for the particles of one block. */
     void (*g2p)(const cpu_pass *pass, uint32_t block, cpu_scratch *scratch, cpu_outcome *outcome);
     /* Step 2 for the particles of one block, from the masses in field 0. */

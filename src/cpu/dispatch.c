@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "cpu/kernels.h"
+#include "cpu/solve_kernels.h"
 #include "status.h"
 
 typedef const cpu_kernels (*kernel_table)[2][2];
@@ -9,12 +10,15 @@ typedef const cpu_kernels (*kernel_table)[2][2];
 static const struct {
     const char *name;
     kernel_table kernels;
+    const cpu_solve_kernels *solve[2]; /* [dimensions - 2][kernel] */
 } sets[] = {
 #ifdef FIRN_X86
-    {"avx512", cpu_kernels_avx512},
-    {"avx2", cpu_kernels_avx2},
+    {"avx512", cpu_kernels_avx512, {cpu_solve_kernels_avx512_2d, cpu_solve_kernels_avx512_3d}},
+    {"avx2", cpu_kernels_avx2, {cpu_solve_kernels_avx2_2d, cpu_solve_kernels_avx2_3d}},
 #endif
-    {"portable", cpu_kernels_portable},
+    {"portable",
+     cpu_kernels_portable,
+     {cpu_solve_kernels_portable_2d, cpu_solve_kernels_portable_3d}},
 };
 
 static bool processor_has(const char *isa)
@@ -48,5 +52,14 @@ const cpu_kernels *cpu_kernels_find(const firn_settings *settings)
             return &sets[k].kernels[settings->kernel][settings->transfer][settings->dimensions - 2];
     fail(FIRN_USAGE, "FIRN_ISA=%s: this processor or build has no such instruction set",
          getenv("FIRN_ISA"));
+    return NULL;
+}
+
+const cpu_solve_kernels *cpu_solve_kernels_find(const firn_settings *settings)
+{
+    const char *isa = cpu_isa();
+    for (size_t k = 0; k < sizeof sets / sizeof *sets; k++)
+        if (strcmp(isa, sets[k].name) == 0)
+            return &sets[k].solve[settings->dimensions - 2][settings->kernel];
     return NULL;
 }

@@ -262,9 +262,9 @@ FN void g2p_block(const cpu_pass *pass, uint32_t index, cpu_scratch *scratch, cp
     cpu_block *block = &pass->grid->blocks[index];
     const uint32_t *order = pass->order + block->first;
     uint8_t cells[BATCH + 16] = {0};
-    tile_move(pass->grid, block, 0, scratch->tile[0], depth, false);
+    tile_move(block, pass->grid->field[0], scratch->tile[0], depth, false);
     if (!apic)
-        tile_move(pass->grid, block, 1, scratch->tile[1], depth, false);
+        tile_move(block, pass->grid->field[1], scratch->tile[1], depth, false);
     memset(block->leaving, 0, sizeof block->leaving);
     block->moved = 0;
     int cell = 0;
@@ -272,7 +272,7 @@ FN void g2p_block(const cpu_pass *pass, uint32_t index, cpu_scratch *scratch, cp
     for (uint32_t start = 0; start < block->count; start += BATCH) {
         int batch = (int)(block->count - start < BATCH ? block->count - start : BATCH);
         for (int k = 0; k < batch; k++)
-            stencil_stage(scratch, k, &pass->hot[order[start + k]], width, apic);
+            stencil_stage(scratch, k, pass->hot[order[start + k]].x, width, apic);
         for (int i = 0; i < batch;) {
             while (left == 0)
                 left = block->cell_count[++cell];

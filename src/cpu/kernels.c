@@ -14,12 +14,12 @@ FN void volumes_block(const cpu_pass *pass, uint32_t index, cpu_scratch *scratch
 {
     const cpu_block *block = &pass->grid->blocks[index];
     double cell_volume = pass->cell_size * pass->cell_size * (depth == 1 ? 1 : pass->cell_size);
-    tile_move(pass->grid, block, 0, scratch->tile[0], depth, false);
+    tile_move(block, pass->grid->field[0], scratch->tile[0], depth, false);
     uint32_t at = block->first;
     for (int cell = 0; cell < CPU_CELLS; cell++)
         for (uint32_t n = 0; n < block->cell_count[cell]; n++, at++) {
             uint32_t slot = pass->order[at];
-            stencil_stage(scratch, 0, &pass->hot[slot], width, false);
+            stencil_stage(scratch, 0, pass->hot[slot].x, width, false);
             const float *w = scratch->w[0];
             double mass = 0;
             for (int c = 0; c < depth; c++)
@@ -53,6 +53,10 @@ static void limits_range(const cpu_pass *pass, size_t first, size_t count, cpu_o
     {                                                                                              \
         grid_block_pass(pass, block, outcome, depth, apic);                                        \
     }                                                                                              \
+    static void solved_##name(const cpu_pass *pass, uint32_t block, cpu_outcome *outcome)          \
+    {                                                                                              \
+        solved_block_pass(pass, block, outcome, depth, apic);                                      \
+    }                                                                                              \
     static void g2p_##name(const cpu_pass *pass, uint32_t block, cpu_scratch *scratch,             \
                            cpu_outcome *outcome)                                                   \
     {                                                                                              \
@@ -67,7 +71,8 @@ static void limits_range(const cpu_pass *pass, size_t first, size_t count, cpu_o
 #define TABLE(name)                                                                                \
     {                                                                                              \
         .scratch_bytes = sizeof(cpu_scratch), .p2g = p2g_##name, .grid = grid_##name,              \
-        .g2p = g2p_##name, .volumes = volumes_##name, .limits = limits_range                       \
+        .solved = solved_##name, .g2p = g2p_##name, .volumes = volumes_##name,                     \
+        .limits = limits_range                                                                     \
     }
 
 KERNELS(cubic_flip_2d, 4, 1, false)

@@ -27,26 +27,7 @@ FN void p2g_stage(const cpu_pass *pass, const uint32_t *order, int count, cpu_sc
             real_store(scratch->row[k + i], row[i]);
     }
     for (int k = 0; k < count; k++)
-        stencil_stage(scratch, k, &pass->hot[order[k]], width, apic);
-}
-
-/* Load the lines of a cell's stencil from a tile, or store them back. */
-FN void lines_load(real acc[16], float *tile, int cell, int width, int depth)
-{
-    UNROLL
-    for (int c = 0; c < depth; c++)
-        UNROLL
-    for (int b = 0; b < width; b++)
-        acc[4 * c + b] = real_load(tile_line(tile, cell, b, c));
-}
-
-FN void lines_store(const real acc[16], float *tile, int cell, int width, int depth)
-{
-    UNROLL
-    for (int c = 0; c < depth; c++)
-        UNROLL
-    for (int b = 0; b < width; b++)
-        real_store(tile_line(tile, cell, b, c), acc[4 * c + b]);
+        stencil_stage(scratch, k, pass->hot[order[k]].x, width, apic);
 }
 
 /* (m_i, m_i v_i) += w_ip (m, m v)                                                              step 1 */
@@ -68,32 +49,6 @@ FN void scatter_mass(const cpu_pass *pass, const uint32_t *order, cpu_scratch *s
         }
     }
     lines_store(acc, s->tile[0], cell, width, depth);
-}
-
-/* dt f_i += t grad w_ip: t_x gx wy wz + t_y wx gy wz + t_z wx wy gz                            step 3 */
-FN void scatter_force(cpu_scratch *s, int first, int end, int cell, int width, int depth)
-{
-    real acc[16];
-    lines_load(acc, s->tile[1], cell, width, depth);
-    for (int k = first; k < end; k++) {
-        const float *w = s->w[k], *g = s->s[k];
-        real wx = spread_x(w), t = real_load(s->row[k]);
-        real X = spread_x(g) * REPEAT_QUARTER(t, 1);
-        real Y = wx * REPEAT_QUARTER(t, 2);
-        real Z = wx * REPEAT_QUARTER(t, 3);
-        UNROLL
-        for (int b = 0; b < width; b++) {
-            real P = w[4 + b] * X + g[4 + b] * Y;
-            real Q = w[4 + b] * Z;
-            UNROLL
-            for (int c = 0; c < depth; c++) {
-                acc[4 * c + b] += depth == 1 ? P : w[8 + c] * P;
-                if (depth > 1)
-                    acc[4 * c + b] += g[8 + c] * Q;
-            }
-        }
-    }
-    lines_store(acc, s->tile[1], cell, width, depth);
 }
 
 /*
@@ -162,9 +117,9 @@ FN void p2g_block(const cpu_pass *pass, uint32_t index, cpu_scratch *scratch, in
             at = stop;
         }
     }
-    tile_move(pass->grid, block, 0, scratch->tile[0], depth, true);
+    tile_move(block, pass->grid->field[0], scratch->tile[0], depth, true);
     if (!apic)
-        tile_move(pass->grid, block, 1, scratch->tile[1], depth, true);
+        tile_move(block, pass->grid->field[1], scratch->tile[1], depth, true);
 }
 
 #endif

@@ -122,11 +122,6 @@ FN particles particles_load(const cpu_pass *pass, const uint32_t *order, int cou
     else
         cold_load_first(pass->cold, slot, cold);
     particles p = {
-        .x = {{hot[0], hot[1], hot[2]}},
-        .v = {{hot[3], hot[4], hot[5]}},
-        .F_E = {{{hot[6], hot[7], hot[8]},
-                 {hot[9], hot[10], hot[11]},
-                 {hot[12], hot[13], hot[14]}}},
         .J_P = hot[15],
         .xi = cold[0],
         .theta_c = cold[1],
@@ -137,8 +132,16 @@ FN particles particles_load(const cpu_pass *pass, const uint32_t *order, int cou
         .mu0 = cold[6],
         .lambda0 = cold[7],
     };
+    for (int i = 0; i < FIRN_DIM; i++) {
+        p.x.e[i] = hot[i];
+        p.v.e[i] = hot[3 + i];
+        for (int j = 0; j < FIRN_DIM; j++)
+            p.F_E.m[i][j] = hot[6 + 3 * i + j];
+    }
     return p;
 }
+
+#if FIRN_DIM == 3
 
 FN void particles_store_hot(const cpu_pass *pass, const uint32_t *order, int count, particles p)
 {
@@ -175,5 +178,7 @@ FN mat particles_stress(const cpu_pass *pass, const particles *p)
     }
     return t;
 }
+
+#endif
 
 #endif

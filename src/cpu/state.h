@@ -2,7 +2,7 @@
 #ifndef FIRN_CPU_STATE_H
 #define FIRN_CPU_STATE_H
 
-#include "cpu/cpu.h"
+#include "cpu/solve.h"
 #include "cpu/sort.h"
 #include "cpu/team.h"
 
@@ -22,6 +22,7 @@ struct backend {
     bool limits_known;
     step_limits limits;
     cpu_pass pass;
+    cpu_solver *solver;     /* NULL until a step is semi-implicit */
     const uint32_t *colour; /* the blocks of the colour at work in P2G */
 };
 
@@ -30,6 +31,9 @@ static inline double pass_origin(const firn_settings *settings)
 {
     return settings->kernel == FIRN_CUBIC ? 1 : 0.5;
 }
+
+/* Memory for so many records, on pages that suit its size; to be freed. */
+void *cpu_allocate(size_t count, size_t size);
 
 /* Memory for so many particles, and giving it back. */
 firn_status cpu_resize(backend *self, size_t count);

@@ -62,10 +62,11 @@ FN real stencil_distances(real g, int width)
     return PER_NODE(0, 1, 2, 3) - (width == 4 ? R(1) : R(0.5)) - g;
 }
 
-/* Fills the rows w, s and (for APIC) d of a particle. */
-FN void stencil_stage(cpu_scratch *scratch, int slot, const cpu_hot *p, int width, bool apic)
+/* Fills the rows w, s and (for APIC) d of a particle from its offset, behind which sixteen floats may
+ * be read. */
+FN void stencil_stage(cpu_scratch *scratch, int slot, const float *offset, int width, bool apic)
 {
-    real g = spread(real_load(p->x)); /* the whole record: its first three floats are the offset */
+    real g = spread(real_load(offset));
     real w = stencil_weights(g, width);
     real_store(scratch->w[slot], w);
     real_store(scratch->s[slot], stencil_slopes(g, width));
@@ -85,9 +86,54 @@ FN float *tile_line(float *tile, int cell, int b, int c)
     return tile + (z * TILE_SIDE + y) * TILE_LINE + 4 * x;
 }
 
+/* Load the lines of a cell's stencil from a tile, or store them back. */
+FN void lines_load(real acc[16], float *tile, int cell, int width, int depth)
+{
+    UNROLL
+    for (int c = 0; c < depth; c++)
+        UNROLL
+    for (int b = 0; b < width; b++)
+        acc[4 * c + b] = real_load(tile_line(tile, cell, b, c));
+}
+
+FN void lines_store(const real acc[16], float *tile, int cell, int width, int depth)
+{
+    UNROLL
+    for (int c = 0; c < depth; c++)
+        UNROLL
+    for (int b = 0; b < width; b++)
+        real_store(tile_line(tile, cell, b, c), acc[4 * c + b]);
+}
+
+/* To tile 1, from the last three quarters of the rows: t grad w_ip, which is
+ * t_x gx wy wz + t_y wx gy wz + t_z wx wy gz. */
+FN void scatter_force(cpu_scratch *s, int first, int end, int cell, int width, int depth)
+{
+    real acc[16];
+    lines_load(acc, s->tile[1], cell, width, depth);
+    for (int k = first; k < end; k++) {
+        const float *w = s->w[k], *g = s->s[k];
+        real wx = spread_x(w), t = real_load(s->row[k]);
+        real X = spread_x(g) * REPEAT_QUARTER(t, 1);
+        real Y = wx * REPEAT_QUARTER(t, 2);
+        real Z = wx * REPEAT_QUARTER(t, 3);
+        UNROLL
+        for (int b = 0; b < width; b++) {
+            real P = w[4 + b] * X + g[4 + b] * Y;
+            real Q = w[4 + b] * Z;
+            UNROLL
+            for (int c = 0; c < depth; c++) {
+                acc[4 * c + b] += depth == 1 ? P : w[8 + c] * P;
+                if (depth > 1)
+                    acc[4 * c + b] += g[8 + c] * Q;
+            }
+        }
+    }
+    lines_store(acc, s->tile[1], cell, width, depth);
+}
+
 /* Copies a field of a block and its upper neighbours to the tile, or adds the tile to them. */
-FN void tile_move(const cpu_grid *grid, const cpu_block *block, int field, float *tile, int depth,
-                  bool add)
+FN void tile_move(const cpu_block *block, float *field, float *tile, int depth, bool add)
 {
     int sides = depth == 1 ? 1 : TILE_SIDE;
     for (int z = 0; z < sides; z++)
@@ -95,8 +141,8 @@ FN void tile_move(const cpu_grid *grid, const cpu_block *block, int field, float
             for (int half = 0; half < 2; half++) {
                 int direction = CPU_STAY + half + 3 * (y >> 2) + 9 * (z >> 2);
                 uint32_t near = block->near[direction];
-                float *line = grid->field[field] + (size_t)near * CPU_BLOCK_FLOATS +
-                              ((z & 3) * 4 + (y & 3)) * 16;
+                float *line =
+                    field + (size_t)near * CPU_BLOCK_FLOATS + ((z & 3) * 4 + (y & 3)) * 16;
                 float *local = tile + (z * TILE_SIDE + y) * TILE_LINE + 16 * half;
                 if (add)
                     real_store(line, real_load(line) + real_load(local));

@@ -7,7 +7,9 @@
 #ifndef FIRN_CPU_WIDE_H
 #define FIRN_CPU_WIDE_H
 
+#ifndef FIRN_DIM
 #define FIRN_DIM 3
+#endif
 #define REAL_LANES 16
 #include "method/lane.h"
 
