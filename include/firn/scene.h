@@ -114,7 +114,8 @@ const char *firn_scene_object_name(const firn_scene *scene, size_t index);
 size_t firn_scene_collider_count(const firn_scene *scene);
 const char *firn_scene_collider_name(const firn_scene *scene, size_t index);
 
-/* Signed distance to a collider at a time (for pictures): negative inside. x has 3 entries. */
+/* Signed distance to a collider at a time (for pictures): negative inside. x has 3 entries. INFINITY
+ * when the files of a body that deforms cannot be read any more. */
 double firn_scene_collider_distance(const firn_scene *scene, size_t index, double time,
                                     const double x[3]);
 

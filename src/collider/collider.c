@@ -35,7 +35,11 @@ static void turn_box(const motion_pose *at, double low[3], double high[3])
 void collider_pose_at(const collider *c, double time, collider_pose *pose)
 {
     motion_pose_at(&c->motion, time, &pose->at);
-    shape_bounds(c->shape, 3, pose->low, pose->high);
+    pose->deform = (deform_pose){0};
+    if (c->deform)
+        deform_bounds(c->deform, time, pose->low, pose->high);
+    else
+        shape_bounds(c->shape, 3, pose->low, pose->high);
     if (pose->at.turned)
         turn_box(&pose->at, pose->low, pose->high);
     const double rounding = 1e-9;
@@ -46,12 +50,51 @@ void collider_pose_at(const collider *c, double time, collider_pose *pose)
     }
 }
 
+firn_status collider_stand(const collider *c, double time, collider_pose *pose)
+{
+    collider_pose_at(c, time, pose);
+    return c->deform ? deform_hold(c->deform, time, &pose->deform) : FIRN_OK;
+}
+
+void collider_leave(const collider *c, collider_pose *pose)
+{
+    if (c->deform)
+        deform_let_go(c->deform, &pose->deform);
+}
+
+bool collider_moves(const collider *c)
+{
+    return c->deform || motion_moves(&c->motion);
+}
+
+/* Of a shape that changes, the thickness that it begins with. */
+static firn_status find_thickness(collider *c, int dimensions, double enough)
+{
+    if (!c->deform) {
+        c->thickness = collider_thickness(c->shape, dimensions, enough);
+        return FIRN_OK;
+    }
+    deform_pose pose;
+    firn_status status = deform_hold(c->deform, -INFINITY, &pose);
+    if (status != FIRN_OK)
+        return status;
+    shape_field *field = field_from_level_set(level_set_share(pose.from->set));
+    shape *first = field ? shape_from_field(field) : NULL;
+    if (first)
+        c->thickness = collider_thickness(first, dimensions, enough);
+    else
+        status = fail(FIRN_NO_MEMORY, "out of memory for a collider");
+    shape_destroy(&first);
+    deform_let_go(c->deform, &pose);
+    return status;
+}
+
 firn_status collider_set_create(int dimensions, double cell_size, const collider *items,
                                 size_t count, collider_set *set)
 {
     *set = (collider_set){.dimensions = dimensions, .cell_size = cell_size, .count = count};
     set->items = malloc((count + 1) * sizeof *set->items);
-    set->poses = malloc((count + 1) * sizeof *set->poses);
+    set->poses = calloc(count + 1, sizeof *set->poses);
     if (!set->items || !set->poses) {
         collider_set_clear(set);
         return fail(FIRN_NO_MEMORY, "out of memory for %zu colliders", count);
@@ -59,16 +102,23 @@ firn_status collider_set_create(int dimensions, double cell_size, const collider
     if (count > 0)
         memcpy(set->items, items, count * sizeof *items);
     double thick = COLLIDER_THICK * cell_size;
-    for (size_t n = 0; n < count; n++) {
+    firn_status status = FIRN_OK;
+    for (size_t n = 0; n < count && status == FIRN_OK; n++) {
         collider *c = &set->items[n];
-        c->thickness = collider_thickness(c->shape, dimensions, thick);
-        set->limits_steps = set->limits_steps || motion_moves(&c->motion) || c->thickness < thick;
+        status = find_thickness(c, dimensions, thick);
+        set->limits_steps = set->limits_steps || collider_moves(c) || c->thickness < thick;
     }
-    return collider_set_move(set, 0);
+    if (status == FIRN_OK)
+        status = collider_set_move(set, 0);
+    if (status != FIRN_OK)
+        collider_set_clear(set);
+    return status;
 }
 
 void collider_set_clear(collider_set *set)
 {
+    for (size_t n = 0; n < set->count && set->items && set->poses; n++)
+        collider_leave(&set->items[n], &set->poses[n]);
     free(set->items);
     free(set->poses);
     *set = (collider_set){0};
@@ -76,8 +126,14 @@ void collider_set_clear(collider_set *set)
 
 firn_status collider_set_move(collider_set *set, double time)
 {
-    for (size_t n = 0; n < set->count; n++)
-        collider_pose_at(&set->items[n], time, &set->poses[n]);
+    for (size_t n = 0; n < set->count; n++) {
+        collider_pose next;
+        firn_status status = collider_stand(&set->items[n], time, &next);
+        if (status != FIRN_OK)
+            return status;
+        collider_leave(&set->items[n], &set->poses[n]);
+        set->poses[n] = next;
+    }
     return FIRN_OK;
 }
 

@@ -13,12 +13,14 @@
 
 #include <stdint.h>
 
+#include "collider/deform.h"
 #include "collider/motion.h"
 #include "shape/shape.h"
 
 typedef struct collider {
-    shape *shape; /* as if it never moved; borrowed, like the keys of `motion` */
-    motion motion;
+    shape *shape;    /* as if it never moved; borrowed, like the keys of `motion` */
+    deform *deform;  /* or a shape that changes, in place of `shape`; borrowed */
+    motion motion;   /* of the whole */
     double friction; /* Coulomb coefficient */
     bool sticky;
     double thickness; /* m, of its thinnest walls, or `COLLIDER_THICK` cells; filled by the set */
@@ -30,6 +32,7 @@ typedef struct collider {
 typedef struct collider_pose {
     motion_pose at;
     double low[3], high[3]; /* a box that holds the body; sides without end are +-INFINITY */
+    deform_pose deform;     /* what the body holds of its shape, if that changes */
 } collider_pose;
 
 typedef struct collider_set {
@@ -48,8 +51,15 @@ void collider_set_clear(collider_set *set);
 
 firn_status collider_set_move(collider_set *set, double time);
 
-/* Where one body is at a time. */
+/* Where one body is at a time, without what it holds then of a shape that changes. */
 void collider_pose_at(const collider *c, double time, collider_pose *pose);
+
+/* The same with it; and giving that back. Only a body that deforms can fail. */
+firn_status collider_stand(const collider *c, double time, collider_pose *pose);
+void collider_leave(const collider *c, collider_pose *pose);
+
+/* Whether it ever moves or deforms. */
+bool collider_moves(const collider *c);
 
 /* phi at x; gradient and the body's velocity there (either may be NULL). */
 double collider_distance(const collider *c, const collider_pose *pose, const double x[3],

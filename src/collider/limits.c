@@ -109,6 +109,8 @@ static double step_of(const collider_set *set, const collider *c, double time, c
             near = true;
         }
     }
+    if (near && c->deform)
+        speed += deform_speed(c->deform, time, time + dt);
     const double before_middle = 0.4;
     if (speed > 0)
         dt = fmin(dt, travel * set->cell_size / speed);

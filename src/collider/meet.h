@@ -8,25 +8,49 @@
 #include <math.h>
 
 #include "collider/collider.h"
+#include "collider/deform_look.h"
 #include "method/collide.h"
 #include "shape/shape_look.h"
 
 /* ---- At a place ------------------------------------------------------------------------------ */
 
+EVERYWHERE void collider_turn(const collider_pose *pose, double v[3])
+{
+    const double from[3] = {v[0], v[1], v[2]};
+    for (int i = 0; i < 3; i++)
+        v[i] = dot3(pose->at.rotation[i], from);
+}
+
 EVERYWHERE double collider_look(const collider *c, const collider_pose *pose, const double x[3],
                                 double gradient[3], double velocity[3])
 {
-    double there[3]; /* the same point of the shape */
+    double there[3], own[3] = {0}; /* the same point of the shape, and how it moves in that */
+    bool deforms = pose->deform.from != NULL;
     motion_pose_inverse(&pose->at, x, there);
-    double phi = shape_look(c->shape, FIELD_SURFACE, there, gradient);
-    if (gradient && pose->at.turned) {
-        const double g[3] = {gradient[0], gradient[1], gradient[2]};
-        for (int i = 0; i < 3; i++)
-            gradient[i] = dot3(pose->at.rotation[i], g);
+    double phi = deforms ? deform_look(&pose->deform, there, gradient, own)
+                         : shape_look(c->shape, FIELD_SURFACE, there, gradient);
+    if (pose->at.turned) {
+        if (gradient)
+            collider_turn(pose, gradient);
+        if (deforms)
+            collider_turn(pose, own);
     }
     if (velocity)
         motion_pose_velocity(&pose->at, x, velocity);
+    for (int i = 0; velocity && deforms && i < 3; i++)
+        velocity[i] += own[i];
     return phi;
+}
+
+/* Whether phi > 0 at x, found as quickly as can be: most snow near a body does not touch it. */
+EVERYWHERE bool collider_is_outside(const collider *c, const collider_pose *pose, const double x[3])
+{
+    double there[3];
+    motion_pose_inverse(&pose->at, x, there);
+    if (!pose->deform.from)
+        return shape_look(c->shape, FIELD_SURFACE, there, NULL) > 0;
+    return deform_is_away(&pose->deform, there) ||
+           deform_look(&pose->deform, there, NULL, NULL) > 0;
 }
 
 EVERYWHERE collider_bits collider_bit_of(size_t index)
@@ -96,10 +120,10 @@ EVERYWHERE bool collider_meet(const collider_set *set, collider_bits near, const
     for (size_t n = 0; n < set->count; n++) {
         const collider *c = &set->items[n];
         const collider_pose *pose = &set->poses[n];
-        double gradient[3], moving[3], phi;
         if (!(near & collider_bit_of(n)) || !collider_is_in_box(pose, x, 0) ||
-            (phi = collider_look(c, pose, x, gradient, moving)) > 0)
+            collider_is_outside(c, pose, x))
             continue;
+        double gradient[3], moving[3], phi = collider_look(c, pose, x, gradient, moving);
         if (set->dimensions == 2) {
             collider_flatten(gradient);
             moving[2] = 0;

@@ -133,8 +133,12 @@ firn_status build_polygon(mesh_builder *b)
 {
     enum { MOST_EARS = 1000 }; /* corners: their cost grows with the cube of their number */
     bool known = true;
-    for (size_t k = 0; k < b->corner_count; k++)
+    uint64_t *faces = &b->mesh.faces;
+    for (size_t k = 0; k < b->corner_count; k++) {
         known = known && b->corners[k] < b->mesh.vertex_count;
+        *faces = (*faces ^ b->corners[k]) * 0x100000001b3u;
+    }
+    *faces = (*faces ^ b->corner_count << 32) * 0x100000001b3u;
     double n[3];
     firn_status status = FIRN_OK;
     if (b->corner_count > 3 && b->corner_count <= MOST_EARS && known) {
@@ -159,8 +163,8 @@ static uint64_t place_hash(const double x[3])
     return h ^ h >> 29;
 }
 
-/* Vertices that are equal to the last bit become one: formats without shared vertices, and seams. */
-static bool join_vertices(triangle_mesh *m)
+/* Formats without shared vertices, and seams. */
+bool mesh_join(triangle_mesh *m, uint32_t *numbers)
 {
     size_t slots = 1;
     while (slots < 2 * m->vertex_count)
@@ -187,6 +191,8 @@ static bool join_vertices(triangle_mesh *m)
     for (size_t t = 0; t < m->triangle_count; t++)
         for (int k = 0; k < 3; k++)
             m->triangles[t][k] = now[m->triangles[t][k]];
+    if (numbers)
+        memcpy(numbers, now, m->vertex_count * sizeof *now);
     m->vertex_count = kept;
     free(table);
     free(now);
@@ -213,8 +219,6 @@ static firn_status check_indices(const mesh_builder *b, const char *name)
 firn_status build_finish(mesh_builder *b, const char *name, triangle_mesh *mesh)
 {
     firn_status status = check_indices(b, name);
-    if (status == FIRN_OK && !join_vertices(&b->mesh))
-        status = out_of_memory();
     if (status == FIRN_OK) {
         *mesh = b->mesh;
         b->mesh = (triangle_mesh){0};

@@ -22,8 +22,7 @@ firn_status build_vertex(mesh_builder *b, const double x[3]);
 firn_status build_corner(mesh_builder *b, uint64_t index, size_t line);
 firn_status build_polygon(mesh_builder *b);
 
-/* Hand over the mesh: indices checked, equal vertices joined. The builder is empty afterwards,
- * whatever the answer. */
+/* Hand over the mesh: indices checked. The builder is empty afterwards, whatever the answer. */
 firn_status build_finish(mesh_builder *b, const char *name, triangle_mesh *mesh);
 void build_clear(mesh_builder *b);
 

@@ -23,7 +23,7 @@ static mesh_reader *find_reader(const char *name, const char *data, size_t size)
     return is_stl(data, size) ? read_stl : NULL;
 }
 
-firn_status mesh_parse(const char *name, const void *data, size_t size, triangle_mesh *mesh)
+firn_status mesh_parse_apart(const char *name, const void *data, size_t size, triangle_mesh *mesh)
 {
     *mesh = (triangle_mesh){0};
     mesh_reader *reader = find_reader(name, data, size);
@@ -35,6 +35,15 @@ firn_status mesh_parse(const char *name, const void *data, size_t size, triangle
         return build_finish(&b, name, mesh);
     build_clear(&b);
     return status;
+}
+
+firn_status mesh_parse(const char *name, const void *data, size_t size, triangle_mesh *mesh)
+{
+    firn_status status = mesh_parse_apart(name, data, size, mesh);
+    if (status != FIRN_OK || mesh_join(mesh, NULL))
+        return status;
+    mesh_clear(mesh);
+    return fail(FIRN_NO_MEMORY, "not enough memory for a mesh");
 }
 
 firn_status mesh_load(const char *path, triangle_mesh *mesh)

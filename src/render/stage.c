@@ -189,7 +189,7 @@ static firn_status show_scene(stage *s, const firn_scene *scene, const camera *c
 static bool moves(const firn_scene *scene)
 {
     for (size_t i = 0; i < scene->collider_count; i++)
-        if (motion_moves(&scene->colliders[i].body.motion))
+        if (collider_moves(&scene->colliders[i].body))
             return true;
     return false;
 }

@@ -14,7 +14,7 @@ static double loan_distance(const void *user, const double world[3])
 /* A collider that is one half-space, alone. */
 static bool is_plane(const collider *body)
 {
-    return body->shape->count == 1 && body->shape->ops[0].kind == SHAPE_HALFSPACE;
+    return body->shape && body->shape->count == 1 && body->shape->ops[0].kind == SHAPE_HALFSPACE;
 }
 
 /* Where and which way, from its distance, however it moves. */

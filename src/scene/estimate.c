@@ -118,12 +118,14 @@ static size_t count_inside(const collider *body, const sample_points *points, in
 {
     size_t inside = 0;
     collider_pose pose;
-    collider_pose_at(body, 0, &pose);
+    if (collider_stand(body, 0, &pose) != FIRN_OK)
+        return 0;
     for (size_t p = 0; p < points->count; p++) {
         double x[3] = {0};
         memcpy(x, points->position + p * (size_t)dimensions, (size_t)dimensions * sizeof *x);
         inside += collider_distance(body, &pose, x, NULL, NULL) <= 0;
     }
+    collider_leave(body, &pose);
     return inside;
 }
 

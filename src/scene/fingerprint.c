@@ -108,7 +108,8 @@ static void hash_value(hash *h, const firn_scene *scene, const option *o, const 
                    what);
         break;
     case OPTION_SHAPE:
-        hash_shape(h, *(shape *const *)value);
+        if (*(shape *const *)value)
+            hash_shape(h, *(shape *const *)value);
         break;
     case OPTION_TEXT:
     case OPTION_FILE: /* what was read from it counts */
@@ -126,10 +127,21 @@ static void hash_table(hash *h, const firn_scene *scene, const option_table *tab
             hash_value(h, scene, &table->options[i], target, what);
 }
 
+/* What was read from the files of bodies that deform. */
+static void hash_deforms(hash *h, const firn_scene *scene)
+{
+    for (size_t i = 0; i < scene->collider_count; i++)
+        if (scene->colliders[i].body.deform) {
+            hash_integer(h, i);
+            hash_integer(h, deform_fingerprint(scene->colliders[i].body.deform));
+        }
+}
+
 uint64_t scene_fingerprint(const firn_scene *scene)
 {
     hash h = 0xcbf29ce484222325u;
     hash_table(&h, scene, &scene_table, (const char *)scene, PHYSICS);
+    hash_deforms(&h, scene);
     return h;
 }
 
@@ -141,5 +153,6 @@ uint64_t scene_picture_fingerprint(const firn_scene *scene)
     hash_integer(&h, scene->collider_count);
     for (size_t i = 0; i < scene->collider_count; i++)
         hash_table(&h, scene, &collider_table, (const char *)&scene->colliders[i], EVERYTHING);
+    hash_deforms(&h, scene);
     return h;
 }

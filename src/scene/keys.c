@@ -237,10 +237,12 @@ static firn_status read_path(const firn_scene *scene, const yaml_node *node, sce
 /* ---- Colliders ------------------------------------------------------------------------------- */
 
 /* The middle of the shape's box, where it has one. */
-static void default_pivot(const firn_scene *scene, const shape *s, double pivot[3])
+static void default_pivot(const firn_scene *scene, const collider *c, double pivot[3])
 {
     double low[3], high[3];
-    bool finite = shape_bounds(s, scene->settings.dimensions, low, high);
+    bool finite = c->deform || shape_bounds(c->shape, scene->settings.dimensions, low, high);
+    if (c->deform)
+        deform_bounds(c->deform, -INFINITY, low, high);
     for (int i = 0; i < 3; i++)
         pivot[i] = finite && i < scene->settings.dimensions ? (low[i] + high[i]) / 2 : 0;
 }
@@ -259,7 +261,14 @@ firn_status read_collider(firn_scene *scene, const yaml_node *node, void *entry)
         return fail_at(turn->at, "angular_velocity must be [0, 0, speed] in 2D");
     for (int i = 0; i < 3; i++)
         c->body.motion.angular_velocity[i] = c->angular_velocity[i] * acos(-1) / 180;
+    const yaml_node *deforms = yaml_find(node, "deform");
+    if (!c->body.shape == !deforms)
+        return fail_at(node->at, "collider '%s' needs a shape or deform%s", c->name,
+                       deforms ? ", not both" : "");
+    firn_status status = deforms ? read_deform(scene, deforms, c) : FIRN_OK;
+    if (status != FIRN_OK)
+        return status;
     if (!yaml_find(node, "pivot"))
-        default_pivot(scene, c->body.shape, c->body.motion.pivot);
+        default_pivot(scene, &c->body, c->body.motion.pivot);
     return path ? read_path(scene, path, c) : FIRN_OK;
 }

@@ -83,12 +83,25 @@ typedef struct scene_path {
     scene_interpolation interpolation;
 } scene_path;
 
+/* Meshes that change, as they are told. */
+typedef struct scene_deform {
+    char *file, *cache;
+    int first, last;
+    double start, fps; /* s; frames a second, 0: the scene's */
+    double scale;
+    unsigned up;
+    double shell, voxel; /* m; voxel 0: half a cell */
+    double memory;       /* MB */
+} scene_deform;
+
 typedef struct scene_collider {
     char *name;
     collider body;              /* its shape and keys are owned here */
     double angular_velocity[3]; /* degrees/s */
     size_t has_path;
     scene_path path;
+    size_t deforms;
+    scene_deform deform;
     scene_surface surface;
     scene_mark mark;
 } scene_collider;

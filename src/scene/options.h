@@ -84,6 +84,7 @@ extern const option_table scene_table; /* fills a firn_scene */
 extern const option_table simulation_table, transfer_table, integrator_table, output_table;
 extern const option_table material_table, snow_table, sampling_table, collider_table;
 extern const option_table emit_table, kill_table; /* options_flow.c */
+extern const option_table deform_table;           /* deforms.c */
 extern const option_table path_table, key_table, vary_table, ramp_table;
 extern const option_table shape_table, rotate_table;
 extern const option_table camera_table, render_table, light_table,
@@ -139,6 +140,9 @@ firn_status read_vary(firn_scene *scene, const yaml_node *node, void *entry);
 /* keys.c: what the rows of a collider cannot say: friction or sticky, where it turns, its keyframes.
  * `body` is filled. */
 firn_status read_collider(firn_scene *scene, const yaml_node *node, void *entry);
+
+/* deforms.c: reads the meshes of a collider that deforms. */
+firn_status read_deform(const firn_scene *scene, const yaml_node *node, scene_collider *c);
 
 /* override.c: set `path` to the YAML value that is the text of `value`. A value of null removes the
  * key, as if it had never been written. */

@@ -19,7 +19,7 @@ static double fastest(const firn_scene *scene, const collider *c)
                 pose.low[i] = pose.high[i] = pose.at.place[i];
         speed = fmax(speed, collider_speed(&pose, pose.low, pose.high));
     }
-    return speed;
+    return speed + (c->deform ? deform_speed(c->deform, 0, seconds) : 0);
 }
 
 static char *thin_remark(const firn_scene *scene, const scene_collider *body, double thickness)

@@ -1,5 +1,6 @@
 /* Scenes from files and text; their life and what the public header lets one see of them. */
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -33,6 +34,9 @@ void firn_scene_destroy(firn_scene **scene)
         free(s->colliders[i].body.motion.keys);
         free(s->colliders[i].path.points);
         free(s->colliders[i].path.file);
+        deform_release(&s->colliders[i].body.deform);
+        free(s->colliders[i].deform.file);
+        free(s->colliders[i].deform.cache);
     }
     for (size_t i = 0; i < s->kill_count; i++) {
         free(s->kill[i].name);
@@ -79,11 +83,14 @@ static void copy_collider(scene_collider *c)
 {
     c->name = text_copy(c->name);
     c->mark.where = text_copy(c->mark.where);
-    c->body.shape = shape_copy(c->body.shape);
+    c->body.shape = c->body.shape ? shape_copy(c->body.shape) : NULL;
     motion *m = &c->body.motion;
     m->keys = copy_array(m->keys, m->key_count, sizeof *m->keys);
     c->path.points = copy_array(c->path.points, c->path.point_count, sizeof *c->path.points);
     c->path.file = c->path.file ? text_copy(c->path.file) : NULL;
+    c->body.deform = deform_share(c->body.deform);
+    c->deform.file = c->deform.file ? text_copy(c->deform.file) : NULL;
+    c->deform.cache = c->deform.cache ? text_copy(c->deform.cache) : NULL;
 }
 
 firn_scene *scene_copy(const firn_scene *scene)
@@ -153,7 +160,8 @@ static firn_status fill(firn_scene *scene, const source *text, const yaml_node *
     scene->simulation_mark.where = mark_where(yaml_find(root, "simulation")->key_at);
     scene->fingerprint = scene_fingerprint(scene);
     for (size_t i = 0; i < scene->collider_count; i++)
-        shape_use_samples(scene->colliders[i].body.shape);
+        if (scene->colliders[i].body.shape)
+            shape_use_samples(scene->colliders[i].body.shape);
     return FIRN_OK;
 }
 
@@ -283,7 +291,11 @@ double firn_scene_collider_distance(const firn_scene *scene, size_t index, doubl
                                     const double x[3])
 {
     const collider *body = &scene->colliders[index].body;
-    collider_pose pose;
+    collider_pose pose = {.deform = {0}};
     motion_pose_at(&body->motion, time, &pose.at);
-    return collider_distance(body, &pose, x, NULL, NULL);
+    if (body->deform && deform_hold(body->deform, time, &pose.deform) != FIRN_OK)
+        return INFINITY;
+    double phi = collider_distance(body, &pose, x, NULL, NULL);
+    collider_leave(body, &pose);
+    return phi;
 }

@@ -19,6 +19,7 @@ typedef struct triangle_mesh {
     double (*vertices)[3]; /* m; owned */
     size_t triangle_count;
     uint32_t (*triangles)[3]; /* counterclockwise seen from outside; owned */
+    uint64_t faces;           /* a hash of the polygons that the file lists, by their vertices */
 } triangle_mesh;
 
 /* What keeps a mesh from having an inside. */
@@ -41,6 +42,13 @@ firn_status mesh_load(const char *path, triangle_mesh *mesh);
 
 /* The same from memory; `name` stands in messages, and its extension helps to tell the format. */
 firn_status mesh_parse(const char *name, const void *data, size_t size, triangle_mesh *mesh);
+
+/* The same without joining vertices: they are numbered as the file numbers them. */
+firn_status mesh_parse_apart(const char *name, const void *data, size_t size, triangle_mesh *mesh);
+
+/* Join vertices that are equal to the last bit; `now` (NULL, or one entry a vertex) gets their new
+ * numbers, which grow with the old ones. False when memory is out. */
+bool mesh_join(triangle_mesh *mesh, uint32_t *now);
 
 void mesh_clear(triangle_mesh *mesh);
 

@@ -125,7 +125,7 @@ static void test_nearest(void **state)
         mesh_point p = mesh_tree_nearest(tree, x, INFINITY);
         double best = INFINITY;
         for (size_t t = 0; t < m.triangle_count; t++) {
-            triangle_mesh one = {m.vertex_count, m.vertices, 1, &m.triangles[t]};
+            triangle_mesh one = {m.vertex_count, m.vertices, 1, &m.triangles[t], 0};
             mesh_tree *alone = n % 100 ? NULL : mesh_tree_create(&one);
             if (alone)
                 best = fmin(best, mesh_tree_nearest(alone, x, INFINITY).distance);
