@@ -27,7 +27,7 @@ static const argument analyze_arguments[] = {
 #undef AT
 static const command analyze_command = {
     .name = "analyze",
-    .operands = "[runtime|all]...",
+    .operands = "[limits|scaling|runtime|all]...",
     .most = 8,
     .summary =
         "Study the method by running it: what a step costs. Writes report.html, which carries its\n"
@@ -37,7 +37,7 @@ static const command analyze_command = {
     .count = sizeof analyze_arguments / sizeof *analyze_arguments,
 };
 
-static const study_kind *const kinds[] = {&runtime_study};
+static const study_kind *const kinds[] = {&limits_study, &scaling_study, &runtime_study};
 enum { KINDS = sizeof kinds / sizeof *kinds };
 
 /* Which studies the operands name, as bits; -1 after telling what is wrong. */

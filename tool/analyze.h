@@ -32,6 +32,7 @@ typedef struct study {
 
 /* ---- Tables: a text and numbers a row -------------------------------------------------------- */
 
+enum { TABLE_COLUMNS_MAX = 64 };
 typedef struct table {
     study *study; /* borrowed */
     char *path;
@@ -81,9 +82,9 @@ firn_sim *study_sim(study *s, const firn_scene *scene, const char *backend, int 
 /* Tell the library's last error and end the study. Returns false. */
 bool study_fail(study *s, firn_status status);
 
-/* Step until a time, or until asked to stop. False when the study is to end; a blow-up is told by
- * `blown` where it is not NULL, and is then no error. */
-bool study_advance(study *s, firn_sim *sim, double time, bool *blown);
+/* Step until a time, or until asked to stop. False when the study is to end. Where `gave_up` is not NULL, a
+ * blow-up or more than `most` steps are no error: it tells. */
+bool study_advance(study *s, firn_sim *sim, double time, uint64_t most, bool *gave_up);
 bool study_steps(study *s, firn_sim *sim, size_t count);
 bool study_stats(study *s, firn_sim *sim, firn_stats *stats);
 

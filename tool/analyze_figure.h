@@ -7,9 +7,9 @@
 /* Whether there is a gnuplot to be found: asked before minutes of work, not after. */
 int figure_check(void);
 
-/* Draw FOLDER/NAME.svg. The script runs in the folder and is kept there as NAME.gp; terminal, colours and
+/* Draw FOLDER/NAME.svg, 900 wide. The script runs in the folder and is kept there as NAME.gp; terminal, colours and
  * the separator are set before it, and the function only(label, column). */
-int figure_draw(const char *folder, const char *name, const char *script);
+int figure_draw(const char *folder, const char *name, int height, const char *script);
 
 /* The figure as part of an HTML page. */
 int figure_inline(const char *folder, const char *name, FILE *out);

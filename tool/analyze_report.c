@@ -132,7 +132,7 @@ void report_say(report *r, const char *role, const char *format, ...)
     va_end(args);
 }
 
-void report_figure(report *r, const char *name, const char *csv, const char *caption,
+void report_figure(report *r, const char *name, int height, const char *csv, const char *caption,
                    const char *format, ...)
 {
     if (r->study->code)
@@ -143,7 +143,7 @@ void report_figure(report *r, const char *name, const char *csv, const char *cap
     if (vasprintf(&script, format, args) < 0)
         abort();
     va_end(args);
-    r->study->code = figure_draw(r->study->folder, name, script);
+    r->study->code = figure_draw(r->study->folder, name, height, script);
     free(script);
     if (r->study->code)
         return;
@@ -155,11 +155,11 @@ void report_figure(report *r, const char *name, const char *csv, const char *cap
 static void print_range(FILE *out, double low, double high, const char *unit)
 {
     if (isinf(high))
-        fprintf(out, "at least %.4g %s", low, unit);
+        fprintf(out, "at least %.4g%s", low, unit);
     else if (isinf(low))
-        fprintf(out, "at most %.4g %s", high, unit);
+        fprintf(out, "at most %.4g%s", high, unit);
     else
-        fprintf(out, "%.4g to %.4g %s", low, high, unit);
+        fprintf(out, "%.4g to %.4g%s", low, high, unit);
 }
 
 void report_conclusion(report *r, const char *name, double value, double low, double high,
@@ -169,7 +169,7 @@ void report_conclusion(report *r, const char *name, double value, double low, do
     r->failures += !holds;
     fprintf(r->list, "%s,%s,%.10g,%.10g,%.10g,%d\n", r->study->name, name, value, low, high, holds);
     fprintf(r->page,
-            "<div class=\"role %s\">%s</div><div class=\"said\">%s: <b>%.4g %s</b>, expected ",
+            "<div class=\"role %s\">%s</div><div class=\"said\">%s: <b>%.4g%s</b>, expected ",
             holds ? "yes" : "no", holds ? "&#10003; holds" : "&#10007; does not hold", meaning,
             value, unit);
     print_range(r->page, low, high, unit);

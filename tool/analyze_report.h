@@ -25,12 +25,12 @@ void report_study(report *r, study *s, const char *title);
 void report_say(report *r, const char *role, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* Draw NAME.svg by the lines of a gnuplot script, and show it with its CSV. Sizes, fonts and the
- * separator are set before; `csv` names the data for the reader: "a.csv b.csv". */
-void report_figure(report *r, const char *name, const char *csv, const char *caption,
-                   const char *format, ...) __attribute__((format(printf, 5, 6)));
+/* Draw NAME.svg by the lines of a gnuplot script (see analyze_figure.h), and show it; `csv` names the data
+ * for the reader: "a.csv b.csv". */
+void report_figure(report *r, const char *name, int height, const char *csv, const char *caption,
+                   const char *format, ...) __attribute__((format(printf, 6, 7)));
 
-/* A number that should lie within [low, high]; what it means, as a sentence. */
+/* A number that should lie within [low, high]; its unit ("" or " m"), and what it means. */
 void report_conclusion(report *r, const char *name, double value, double low, double high,
                        const char *unit, const char *meaning);
 
@@ -45,6 +45,6 @@ typedef struct study_kind {
     void (*report)(study *s, report *r); /* of a study that is complete */
 } study_kind;
 
-extern const study_kind runtime_study;
+extern const study_kind limits_study, scaling_study, runtime_study;
 
 #endif

@@ -313,7 +313,7 @@ static void report_particles(report *r, const tables *t, const runner *runners, 
             "'%s: slope %.2f'",
             runners[k].label, k + 1, runners[k].label, particle_slope(t->particles, &runners[k]));
     report_figure(
-        r, "runtime_particles", "runtime_particles.csv",
+        r, "runtime_particles", 430, "runtime_particles.csv",
         "Time of one step against particles, in blocks of 8 particles a cell that grow. The dashed "
         "line "
         "is exactly linear: the shape that the thesis reports for its single-threaded program on "
@@ -339,7 +339,7 @@ static void report_filling(report *r, const tables *t, const runner *runners, si
                                        length ? ", \\\n" : "", runners[k].label, n ? 1728 : 216,
                                        k + 1, n + 1, runners[k].label, n ? 1728 : 216);
     report_figure(
-        r, "runtime_filling", "runtime_filling.csv",
+        r, "runtime_filling", 430, "runtime_filling.csv",
         "The same block of cells filled with more and more particles, from 1 a cell on (the "
         "thesis&rsquo;s figure 4.6). Lines begin flat where nodes cost as much as "
         "particles, and end with slope 1.",
@@ -366,7 +366,7 @@ static void report_spread(report *r, const tables *t, const runner *runners, siz
                                        n ? 300000 : 40000, m.a * P, m.b, k + 1);
         }
     report_figure(
-        r, "runtime_nodes", "runtime_nodes.csv",
+        r, "runtime_nodes", 430, "runtime_nodes.csv",
         "The same particles spread over more and more grid nodes, from 64 particles a cell to "
         "particles alone (the thesis&rsquo;s figure 4.5). Thin lines: the one fit "
         "<i>a P + b N</i> for all measurements of a backend. Only nodes that snow touches "
@@ -395,7 +395,7 @@ static void report_bodies(report *r, const tables *t, const runner *runners, siz
             series_free(&s);
         }
     report_figure(
-        r, "runtime_colliders", "runtime_colliders.csv",
+        r, "runtime_colliders", 430, "runtime_colliders.csv",
         "Time of one step against the number of bodies, relative to one body. "
         "<code>ref</code> asks every body at every node and particle, as the thesis does: "
         "linear in C, wherever they are. <code>cpu</code> asks, block by block, only those "
@@ -417,7 +417,7 @@ static void report_memory(report *r, const runner *runners, size_t count)
                                  "only('%s', 2)):($5/1e6) with "
                                  "linespoints lt %zu title '%s'",
                                  length ? ", \\\n" : "", runners[k].label, k + 1, runners[k].label);
-    report_figure(r, "runtime_memory", "runtime_particles.csv",
+    report_figure(r, "runtime_memory", 430, "runtime_particles.csv",
                   "Memory that a simulation holds between two steps, for the blocks of the first "
                   "figure: particles, grid and lists.",
                   "set logscale xy\nset format x '10^{%%T}'\nset xlabel 'particles'\n"

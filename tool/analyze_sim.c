@@ -50,14 +50,16 @@ static bool go_on(study *s)
     return !s->code;
 }
 
-bool study_advance(study *s, firn_sim *sim, double time, bool *blown)
+bool study_advance(study *s, firn_sim *sim, double time, uint64_t most, bool *gave_up)
 {
-    if (blown)
-        *blown = false;
+    if (gave_up)
+        *gave_up = false;
     while (go_on(s) && firn_sim_time(sim) < time) {
+        if (gave_up && firn_sim_steps(sim) >= most)
+            return *gave_up = true;
         firn_status status = firn_sim_step(sim);
-        if (status == FIRN_BLOWUP && blown)
-            return *blown = true;
+        if (status == FIRN_BLOWUP && gave_up)
+            return *gave_up = true;
         if (status != FIRN_OK)
             return study_fail(s, status);
     }

@@ -41,9 +41,9 @@ static void append(table *t, const char *label, const double *values)
 /* A line that was cut off by a kill does not count. */
 static bool parse_row(table *t, char *line)
 {
-    double values[32];
+    double values[TABLE_COLUMNS_MAX];
     char *at = strchr(line, ','), *end = strchr(line, '\n');
-    if (!at || !end || t->columns > 32)
+    if (!at || !end || t->columns > TABLE_COLUMNS_MAX)
         return false;
     *at++ = 0;
     for (size_t k = 0; k < t->columns; k++) {

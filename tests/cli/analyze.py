@@ -11,6 +11,23 @@ import numpy
 from harness import Case, main
 
 CONCLUSIONS = {
+    "limits": {
+        "hardening by its formula",
+        "column height: the paper's snow",
+        "column height: lowest",
+        "column height: highest",
+    },
+    "scaling": {
+        "density: more particles",
+        "density: smaller cells",
+        "density: same particles in other cells",
+        "density: more particles without correction",
+        "density: smaller cells without correction",
+        "resolution: centre at impact",
+        "resolution: rest height",
+        "filling: 8 a cell",
+        "filling: 0.1 a cell",
+    },
     "runtime": {
         "slope in particles: ref",
         "slope in particles: cpu",
@@ -63,6 +80,21 @@ class Analyze(Case):
         for word in ["nan ", "inf ", "(null)"]:
             self.assertNotIn(word, re.sub(r"<svg.*?</svg>", "", page, flags=re.S))
         self.assertEqual([name for name in os.listdir(folder) if name.endswith(".tmp")], [])
+
+    def test_limits(self):
+        folder = self.assert_study("limits")
+        usual = [r for r in rows(f"{folder}/limits_columns.csv") if r[:2] == ("theta_c", 0.025)]
+        expected = 0.025 * (1.4e5 * 0.8 / (1.2 * 0.6)) / (400 * 9.81)  # theta_c (lambda + 2 mu) / (rho g)
+        self.assertAlmostEqual(usual[0][3] / expected, 1, delta=0.15)
+
+    def test_scaling(self):
+        folder = self.assert_study("scaling")
+        found = [r for r in rows(f"{folder}/scaling_density.csv") if r[0] == "more particles; corrected"]
+        densities = [r[2] for r in found]
+        self.assertEqual(len(densities), 3)
+        self.assertLess(max(densities) / min(densities), 1.01)
+        for r in found:  # in the block of 0.4 m x 0.4 m there is what was asked for
+            self.assertAlmostEqual(r[4], 400 * 0.4 * 0.4, delta=1e-4)
 
     def test_runtime(self):
         folder = self.assert_study("runtime")
