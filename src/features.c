@@ -6,6 +6,7 @@
 #include "cpu/kernels.h"
 #include "interface.h"
 #include "io/exr.h"
+#include "io/font.h"
 #include "io/vdb.h"
 #include "render/surface_set.h"
 #include "status.h"
@@ -24,9 +25,10 @@ const char *firn_features(void)
 {
     static _Thread_local char text[256];
     snprintf(text, sizeof text,
-             "backends: cpu ref; instruction set: %s; OpenVDB: %s; OpenEXR: %s; Embree: %s",
+             "backends: cpu ref; instruction set: %s; OpenVDB: %s; OpenEXR: %s; Embree: %s; "
+             "FreeType: %s",
              cpu_isa() ? cpu_isa() : "unknown FIRN_ISA", vdb_version(), exr_version(),
-             surface_embree_version());
+             surface_embree_version(), font_version());
     return text;
 }
 

@@ -4,13 +4,21 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "io/font.h"
 #include "io/input.h"
+#include "io/raster.h"
 #include "io/vdb.h"
 
 /* Cells on either side of a surface in which a level set is exact. */
 static const double BAND = 1.5;
 
 static const double FARTHEST = 1e6; /* m: as for coordinates in the scene */
+
+/* Where the bytes of a body come from. */
+typedef struct source_file {
+    char *path; /* owned */
+    int face;   /* of a collection of fonts */
+} source_file;
 
 /* ---- Found again ----------------------------------------------------------------------------- */
 
@@ -163,26 +171,148 @@ static firn_status read_vdb(const shape_values *v, double voxel, double band, sh
     return status;
 }
 
+/* ---- Text ------------------------------------------------------------------------------------ */
+
+static extrusion text_depth(const shape_values *v, int dimensions)
+{
+    if (dimensions == 2)
+        return (extrusion){INFINITY, 0};
+    return (extrusion){(v->depth > 0 ? v->depth : v->length / 3) / 2, v->bevel};
+}
+
+static firn_status read_letters(const shape_values *v, const source_file *from, const input *in,
+                                int dimensions, double voxel, double band, shape_field **out)
+{
+    const extrusion depth = text_depth(v, dimensions);
+    if (depth.bevel > depth.half_depth)
+        return fail(FIRN_BAD_SCENE, "bevel is %g m, more than half the depth allows: at most %g m",
+                    depth.bevel, depth.half_depth);
+    const font_request request = {.name = from->path,
+                                  .data = in->data,
+                                  .size = in->size,
+                                  .face = from->face,
+                                  .text = v->text,
+                                  .height = v->length,
+                                  .line_height = v->line_height,
+                                  .align = (font_align)v->align};
+    outline *letters;
+    firn_status status = font_outline(&request, &letters);
+    return status == FIRN_OK ? field_from_outline(letters, &depth, voxel, band, out) : status;
+}
+
+/* ---- Terrain --------------------------------------------------------------------------------- */
+
+/* What becomes the scene's origin, where it was not said: the middle, at the lowest height. */
+static void choose_origin(const raster *r, const double said[3], double origin[3])
+{
+    double low = INFINITY;
+    for (size_t n = 0; n < (size_t)r->columns * (size_t)r->rows; n++)
+        low = r->values[n] < low ? r->values[n] : low;
+    const double middle[3] = {r->corner[0] + r->step[0] * (r->columns - 1) / 2,
+                              r->corner[1] - r->step[1] * (r->rows - 1) / 2, low};
+    for (int i = 0; i < 3; i++)
+        origin[i] = isnan(said[i]) ? middle[i] : said[i];
+}
+
+/* North is -z; heights become metres above the origin. Takes the raster's values over. */
+static height_map to_map(const shape_values *v, raster *r)
+{
+    double origin[3];
+    choose_origin(r, v->origin, origin);
+    height_map m = {.columns = r->columns, .rows = r->rows, .values = r->values};
+    m.corner[0] = v->file_scale * (r->corner[0] - origin[0]);
+    m.corner[1] = -v->file_scale * (r->corner[1] - origin[1]);
+    for (int i = 0; i < 2; i++)
+        m.step[i] = v->file_scale * r->step[i];
+    for (size_t n = 0; n < (size_t)r->columns * (size_t)r->rows; n++)
+        m.values[n] = (float)(v->height_scale * (r->values[n] - origin[2]));
+    return m;
+}
+
+static firn_status check_map(const shape_values *v, const height_field *h)
+{
+    mesh_report box = {0};
+    height_bounds(h, box.low, box.high);
+    firn_status status = check_extent(v->file, &box);
+    return status == FIRN_OK ? status : fail_within(status, "terrain, after `origin`: ");
+}
+
+static firn_status read_terrain(const shape_values *v, const input *in, double cell,
+                                shape_field **out)
+{
+    raster r;
+    firn_status status = raster_parse(v->file, in->data, in->size, &r);
+    if (status != FIRN_OK)
+        return status;
+    height_map map = to_map(v, &r);
+    double side = fmax(map.step[0] * (map.columns - 1), map.step[1] * (map.rows - 1)),
+           low = INFINITY;
+    for (size_t n = 0; n < (size_t)map.columns * (size_t)map.rows; n++)
+        low = map.values[n] < low ? map.values[n] : low;
+    const height_body body = {.smooth = v->smooth,
+                              .thickness = v->thickness,
+                              .base = low - (v->base > 0 ? v->base : side / 10),
+                              .near = fmax(2 * fmin(map.step[0], map.step[1]), 6 * cell)};
+    height_field *height = height_create(&map, &body);
+    raster_clear(&r);
+    if (!height)
+        return fail(FIRN_NO_MEMORY, "%s: not enough memory", v->file);
+    status = check_map(v, height);
+    if (status != FIRN_OK)
+        height_destroy(&height);
+    else if (!(*out = field_from_height(height)))
+        status = fail(FIRN_NO_MEMORY, "%s: not enough memory", v->file);
+    return status;
+}
+
 /* ---- All ------------------------------------------------------------------------------------- */
 
 static firn_status read_body(firn_scene *scene, const char *kind, const shape_values *v,
-                             double scale, shape_field **out)
+                             const source_file *from, double scale, shape_field **out)
 {
     double cell = scene->settings.cell_size;
     double voxel = (v->voxel > 0 ? v->voxel : cell / 2) / scale, band = BAND * cell / scale;
-    const double how[] = {
-        voxel, band, v->file_scale, v->length, v->shell, (double)v->close, (double)v->up, v->iso};
+    int dimensions = scene->settings.dimensions;
+    const double how[] = {voxel,
+                          band,
+                          v->file_scale,
+                          v->length,
+                          v->shell,
+                          (double)v->close,
+                          (double)v->up,
+                          v->iso,
+                          v->depth,
+                          v->bevel,
+                          v->line_height,
+                          (double)v->align,
+                          (double)from->face,
+                          v->height_scale,
+                          v->thickness,
+                          v->base,
+                          v->origin[0],
+                          v->origin[1],
+                          v->origin[2],
+                          (double)v->smooth,
+                          (double)dimensions};
     input in;
-    firn_status status = input_open(v->file, &in);
+    firn_status status = input_open(from->path, &in);
     if (status != FIRN_OK)
         return status;
     uint64_t fingerprint = body_fingerprint(&in, kind, how, sizeof how / sizeof *how);
     if (v->grid)
         fingerprint ^= input_hash(v->grid, strlen(v->grid));
+    if (v->text)
+        fingerprint ^= input_hash(v->text, strlen(v->text));
     *out = find_body(scene, fingerprint);
     if (!*out) {
-        status = strcmp(kind, "mesh") == 0 ? read_mesh(v, &in, voxel, band, out)
-                                           : read_vdb(v, voxel, band, out);
+        if (strcmp(kind, "mesh") == 0)
+            status = read_mesh(v, &in, voxel, band, out);
+        else if (strcmp(kind, "vdb") == 0)
+            status = read_vdb(v, voxel, band, out);
+        else if (strcmp(kind, "terrain") == 0)
+            status = read_terrain(v, &in, cell / scale, out);
+        else
+            status = read_letters(v, from, &in, dimensions, voxel, band, out);
         if (status == FIRN_OK) {
             (*out)->fingerprint = fingerprint;
             keep_body(scene, *out);
@@ -197,7 +327,15 @@ firn_status body_read(firn_scene *scene, const option *kind, const yaml_node *no
 {
     shape_field *field = NULL;
     *out = NULL;
-    firn_status status = read_body(scene, kind->name, values, scale, &field);
+    source_file from = {0};
+    firn_status status = FIRN_OK;
+    if (values->file)
+        from.path = text_copy(values->file);
+    else
+        status = font_find(values->font, &from.path, &from.face);
+    if (status == FIRN_OK)
+        status = read_body(scene, kind->name, values, &from, scale, &field);
+    free(from.path);
     if (status != FIRN_OK) {
         char *where = mark_where(node->at);
         fail_within(status, "%s: ", where);

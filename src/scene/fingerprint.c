@@ -112,6 +112,7 @@ static void hash_value(hash *h, const firn_scene *scene, const option *o, const 
             hash_shape(h, *(shape *const *)value);
         break;
     case OPTION_TEXT:
+    case OPTION_LINES:
     case OPTION_FILE: /* what was read from it counts */
     case OPTION_PRESET:
     case OPTION_SHAPES:

@@ -15,6 +15,7 @@ typedef enum option_type {
     OPTION_REAL,      /* double */
     OPTION_BOOLEAN,   /* bool */
     OPTION_TEXT,      /* char *, owned */
+    OPTION_LINES,     /* likewise, of one or more lines */
     OPTION_FILE,      /* char *, owned: a path, made relative to the scene's own folder */
     OPTION_CHOICE,    /* an enum: the index of the word in `choices` */
     OPTION_CHOICES,   /* unsigned: a list of words, bit n set for choices[n] */
@@ -74,10 +75,12 @@ typedef struct shape_values {
     double center[3], radius, size[3], from[3], to[3], point[3], normal[3];
     double axis[3], angle, about[3], translate[3];
     double round, offset, shell, scale;
-    char *file, *grid; /* owned */
+    char *file, *grid, *font, *text; /* owned */
     double file_scale, length, voxel, iso;
-    unsigned up;
-    bool close;
+    double depth, bevel, line_height;
+    double height_scale, thickness, base, origin[3];
+    unsigned up, align;
+    bool close, smooth;
 } shape_values;
 
 extern const option_table scene_table; /* fills a firn_scene */

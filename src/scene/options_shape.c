@@ -100,6 +100,56 @@ static const option vdb_rows[] = {
     VOXEL_ROW,
 };
 
+static const option text_rows[] = {
+    {"text", OPTION_LINES, AT(text), .required = true,
+     .help = "What is written; `|` and indented lines below it make several lines."},
+    {"font", OPTION_TEXT, AT(font), .fallback = "sans:bold",
+     .help = "An installed font by its family, with a style after a colon: `DejaVu Serif:bold`. "
+             "`sans`, `serif` and `mono` are whatever the system has: for scenes that travel, give "
+             "a `file`."},
+    {"file", OPTION_FILE, AT(file),
+     .help = "Instead of `font`: a font file (TTF, OTF, ...). A relative path starts at the scene "
+             "file."},
+    {"size", OPTION_REAL, AT(length), .required = true, POSITIVE_LENGTH,
+     .help = "Height of a capital letter."},
+    {"depth", OPTION_REAL, AT(depth), .fallback = "auto", .word = "auto", POSITIVE_LENGTH,
+     .help = "Thickness along z. `auto`: a third of the size. In 2D it has no end."},
+    {"bevel", OPTION_REAL, AT(bevel), .fallback = "0", .low = 0, .high = LENGTH_LIMIT, .unit = "m",
+     .help = "Cut edges off at 45 degrees, this much along face and side; at most half the depth. "
+             "For round edges shrink the text and grow it: `offset`."},
+    {"align", OPTION_CHOICE, AT(align), .fallback = "left",
+     .choices = WORDS("left", "center", "right"), .help = "What of every line is at x = 0."},
+    {"line_height", OPTION_REAL, AT(line_height), .fallback = "1", .low = 0, .high = 100,
+     .help = "From line to line, times the font's own."},
+    {"center", OPTION_POINT, AT(center), COORDINATE,
+     .help = "Where the middle of its box goes. Default: the first baseline is at y = 0, z = 0 is "
+             "halfway through."},
+    VOXEL_ROW,
+};
+
+static const option terrain_rows[] = {
+    FILE_ROW("ESRI ASCII grid (.asc), or a grey PNG of 8 or 16 bits with north at the top."),
+    {"scale", OPTION_REAL, AT(file_scale), .fallback = "1", .low = 0, .open_low = true,
+     .high = LENGTH_LIMIT,
+     .help = "Metres for one unit across: of a PNG, from pixel to pixel. A grid brings its own "
+             "cellsize in metres."},
+    {"height_scale", OPTION_REAL, AT(height_scale), .fallback = "1", .low = 0, .open_low = true,
+     .high = LENGTH_LIMIT,
+     .help = "Metres for one unit of height: of a PNG, the height of white; black is 0."},
+    {"origin", OPTION_POINT, AT(origin), .low = -1e9, .high = 1e9,
+     .help = "East, north and height, as the file has them, of the place that becomes [0, 0, 0]. "
+             "Default: the middle of the map, at the height of its lowest place."},
+    {"smooth", OPTION_BOOLEAN, AT(smooth), .fallback = "true",
+     .help = "A cubic surface through the samples, whose slope does not jump; false: bilinear."},
+    {"thickness", OPTION_REAL, AT(thickness), .fallback = "0", .low = 0, .high = LENGTH_LIMIT,
+     .unit = "m", .help = "Above 0: not the ground, but a layer that lies so high on it."},
+    {"base", OPTION_REAL, AT(base), .fallback = "auto", .word = "auto", POSITIVE_LENGTH,
+     .help = "How far the ground reaches below its lowest place. `auto`: a tenth of the map's "
+             "longer side."},
+    {"center", OPTION_POINT, AT(center), COORDINATE,
+     .help = "Where the middle of its box goes, after `origin`."},
+};
+
 static const option_table mesh_table = {
     .title = "mesh",
     ROWS(mesh_rows),
@@ -111,6 +161,19 @@ static const option_table vdb_table = {.title = "vdb",
                                        ROWS(vdb_rows),
                                        .shorthand = "file",
                                        .help = "A level set, or the denser part of a fog volume."};
+
+static const option_table text_table = {
+    .title = "text",
+    ROWS(text_rows),
+    .help = "Letters that stand in the plane z = 0 and read from the side of +z. Snow fills their "
+            "outlines exactly; a collider samples them."};
+
+static const option_table terrain_table = {
+    .title = "terrain",
+    ROWS(terrain_rows),
+    .shorthand = "file",
+    .help = "Ground from a map of heights: x is east, y up, z south. It ends in vertical walls "
+            "where the map does and where it has no data."};
 
 /* ---- placing --------------------------------------------------------------------------------- */
 
@@ -138,6 +201,8 @@ static const option shape_rows[] = {
     {"plane", OPTION_GROUP, .table = &plane_table},
     {"mesh", OPTION_GROUP, .table = &mesh_table},
     {"vdb", OPTION_GROUP, .table = &vdb_table},
+    {"text", OPTION_GROUP, .table = &text_table},
+    {"terrain", OPTION_GROUP, .table = &terrain_table},
     {"union", OPTION_SHAPES, .table = &shape_table, .help = "All of the listed shapes."},
     {"intersect", OPTION_SHAPES, .table = &shape_table, .help = "Where all of them overlap."},
     {"subtract", OPTION_SHAPES, .table = &shape_table, .help = "The first without the others."},

@@ -157,6 +157,18 @@ static firn_status read_text(const option *o, const yaml_node *node, char **valu
     return FIRN_OK;
 }
 
+static firn_status read_lines(const option *o, const yaml_node *node, char **value)
+{
+    if (node->kind != YAML_SCALAR || yaml_is_null(node) || !*node->text)
+        return fail_type(node, o->name, "a text");
+    for (const char *c = node->text; *c; c++)
+        if (((unsigned char)*c < 0x20 && *c != '\n') || *c == 0x7F)
+            return fail_at(node->at, "%s must not hold control characters", o->name);
+    free(*value);
+    *value = text_copy(node->text);
+    return FIRN_OK;
+}
+
 /* Relative to the scene's own folder, so that a scene and its files can be moved together. */
 static firn_status read_file_name(const firn_scene *scene, const option *o, const yaml_node *node,
                                   char **value)
@@ -379,6 +391,8 @@ firn_status read_value(firn_scene *scene, const option *o, const yaml_node *node
         return read_boolean(o, node, (bool *)value);
     case OPTION_TEXT:
         return read_text(o, node, (char **)value);
+    case OPTION_LINES:
+        return read_lines(o, node, (char **)value);
     case OPTION_FILE:
         return read_file_name(scene, o, node, (char **)value);
     case OPTION_CHOICE:

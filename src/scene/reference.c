@@ -75,6 +75,7 @@ static const char *type_word(const option *o)
     case OPTION_BOOLEAN:
         return "true or false";
     case OPTION_TEXT:
+    case OPTION_LINES:
         return "text";
     case OPTION_FILE:
         return "file";

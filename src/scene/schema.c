@@ -71,6 +71,7 @@ static void write_type(FILE *out, const option *o)
         fprintf(out, "\"type\": \"boolean\"");
         break;
     case OPTION_TEXT:
+    case OPTION_LINES:
     case OPTION_FILE:
     case OPTION_MATERIAL:
         fprintf(out, "\"type\": [\"string\", \"number\"]");

@@ -168,7 +168,7 @@ static firn_status place_body(firn_scene *scene, const option *kind, const yaml_
 static firn_status read_primitive(firn_scene *scene, const option *kind, const yaml_node *node,
                                   double scale, placed *out)
 {
-    shape_values v = {0};
+    shape_values v = {.origin = {NAN, NAN, NAN}};
     const char *name = kind->name;
     firn_status status = read_table(scene, kind->table, node, &v);
     bool capsule = strcmp(name, "capsule") == 0,
@@ -192,6 +192,8 @@ static firn_status read_primitive(firn_scene *scene, const option *kind, const y
         status = place_body(scene, kind, node, &v, scale, out);
     free(v.file);
     free(v.grid);
+    free(v.font);
+    free(v.text);
     return status;
 }
 
@@ -283,8 +285,8 @@ static firn_status find_kind(const char *name, const yaml_node *node, const opti
     if (*kind)
         return FIRN_OK;
     return fail_at(node->at,
-                   "%s needs one of sphere, box, capsule, cylinder, plane, mesh, vdb, union, "
-                   "intersect, subtract",
+                   "%s needs one of sphere, box, capsule, cylinder, plane, mesh, vdb, text, "
+                   "terrain, union, intersect, subtract",
                    name);
 }
 

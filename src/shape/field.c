@@ -4,7 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "shape/height.h"
 #include "shape/level_set_refine.h"
+#include "shape/level_set_sample.h"
 #include "status.h"
 
 /* Interpolation is off by less than half a voxel, even at sharp edges. */
@@ -36,6 +38,8 @@ void field_release(shape_field **field)
         return;
     level_set_release(&f->level_set);
     mesh_tree_destroy(&f->tree);
+    outline_destroy(&f->outline);
+    height_destroy(&f->height);
     free(f);
 }
 
@@ -126,14 +130,77 @@ static double mesh_distance(const shape_field *f, const double x[3], double samp
     return side * p.distance;
 }
 
+/* ---- Outlines -------------------------------------------------------------------------------- */
+
+static double outline_body_distance(const shape_field *f, const double x[3], double gradient[3])
+{
+    double flat[2], weight[2];
+    double side = outline_distance(f->outline, x, gradient ? flat : NULL);
+    double distance = extrusion_distance(&f->extrude, side, x[2], weight);
+    if (gradient) {
+        gradient[0] = weight[0] * flat[0];
+        gradient[1] = weight[0] * flat[1];
+        gradient[2] = copysign(weight[1], x[2]);
+    }
+    return distance;
+}
+
+static double sample_outline(const void *user, const double x[3])
+{
+    return outline_body_distance(user, x, NULL);
+}
+
+firn_status field_from_outline(outline *figure, const extrusion *extrude, double voxel, double band,
+                               shape_field **out)
+{
+    shape_field whole = {.outline = figure, .extrude = *extrude};
+    /* Without end, the slice at z = 0 and a little to both sides of it is enough. */
+    double half_depth = isfinite(extrude->half_depth) ? extrude->half_depth : 4 * voxel;
+    sampled_body body = {sample_outline, &whole, .low = {0, 0, -half_depth}, {0, 0, half_depth}};
+    outline_bounds(figure, body.low, body.high);
+    level_set *set;
+    *out = NULL;
+    firn_status status = level_set_from_body(&body, voxel, band, &set);
+    if (status == FIRN_OK && !(*out = field_from_level_set(set)))
+        status = fail(FIRN_NO_MEMORY, "not enough memory for an outline");
+    if (status != FIRN_OK) {
+        outline_destroy(&figure);
+        return status;
+    }
+    (*out)->outline = figure;
+    (*out)->extrude = *extrude;
+    memcpy((*out)->low, body.low, sizeof body.low);
+    memcpy((*out)->high, body.high, sizeof body.high);
+    return FIRN_OK;
+}
+
+/* ---- Terrain --------------------------------------------------------------------------------- */
+
+shape_field *field_from_height(height_field *height)
+{
+    shape_field *f = field_create();
+    if (!f) {
+        height_destroy(&height);
+        return NULL;
+    }
+    f->height = height;
+    f->slack = height_bounds(height, f->low, f->high);
+    return f;
+}
+
 /* ---- All ------------------------------------------------------------------------------------- */
 
 double field_distance(const shape_field *f, field_use use, const double x[3], double gradient[3])
 {
+    if (f->height)
+        return height_distance(f->height, use == FIELD_EXACT, x, gradient);
     const level_set *set = f->level_set;
     double sampled = level_set_distance(set, x, gradient);
     bool near = fabs(sampled) < NEAR * set->voxel;
-    if (!f->tree || use == FIELD_SAMPLED || (use == FIELD_SURFACE && !near))
+    bool has_source = f->tree || f->outline;
+    if (!has_source || use == FIELD_SAMPLED || (use == FIELD_SURFACE && !near))
         return sampled;
+    if (f->outline)
+        return outline_body_distance(f, x, gradient);
     return mesh_distance(f, x, sampled, gradient);
 }

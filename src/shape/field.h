@@ -14,12 +14,15 @@
 #ifndef FIRN_SHAPE_FIELD_H
 #define FIRN_SHAPE_FIELD_H
 
+#include "shape/extrusion.h"
 #include "shape/level_set.h"
 #include "shape/mesh_tree.h"
+#include "shape/outline.h"
 
 typedef enum field_use { FIELD_SURFACE, FIELD_SAMPLED, FIELD_EXACT } field_use;
 
 typedef struct shape_field shape_field;
+typedef struct height_field height_field;
 
 struct shape_field {
     int shares;
@@ -27,10 +30,15 @@ struct shape_field {
     double low[3], high[3]; /* box around the inside */
     double slack;           /* m: how far a bound may be off, for decisions about whole boxes */
 
-    /* A mesh has both, a level set from a file the first. */
-    level_set *level_set; /* owned */
-    mesh_tree *tree;      /* owned */
-    double shell;         /* m: above 0 the body is a wall about the triangles */
+    level_set *level_set; /* NULL for terrain; owned */
+
+    /* What it was sampled from; a level set from a file has none. */
+    mesh_tree *tree;   /* owned */
+    double shell;      /* m: above 0 the body is a wall about the triangles */
+    outline *outline;  /* in the plane z = 0; owned */
+    extrusion extrude; /* of the outline */
+
+    height_field *height; /* terrain, without samples; owned */
 };
 
 /* A field that has nothing yet and one owner. NULL when memory is out. */
@@ -42,6 +50,13 @@ void field_release(shape_field **field);
  * needs. Owned by the caller. */
 firn_status field_from_mesh(const triangle_mesh *mesh, double voxel, double band, double shell,
                             shape_field **out);
+
+/* An outline in the plane z = 0, given depth. Takes it over. Owned by the caller. */
+firn_status field_from_outline(outline *figure, const extrusion *extrude, double voxel, double band,
+                               shape_field **out);
+
+/* Terrain. Takes it over. NULL when memory is out. */
+shape_field *field_from_height(height_field *height);
 
 /* Takes over the level set. NULL when memory is out. */
 shape_field *field_from_level_set(level_set *set);

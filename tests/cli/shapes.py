@@ -1,0 +1,181 @@
+"""Shapes from files, good ones by foreign writers and bad ones: what `firn check` says, and its exit code."""
+
+import struct
+import zlib
+
+import numpy
+
+from harness import Case, main
+
+try:
+    import pyopenvdb
+except ImportError:
+    pyopenvdb = None
+
+TETRA = "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 3 2\nf 1 2 4\nf 2 3 4\nf 3 1 4\n"
+GRID = "ncols 3\nnrows 3\nxllcorner 0\nyllcorner 0\ncellsize 0.5\n"
+CONTENT, MISSING = 65, 66
+
+
+def png(values):
+    """A grey PNG of 16 bits, written by hand."""
+    rows, columns = values.shape
+
+    def chunk(kind, data):
+        body = kind + data
+        return struct.pack(">I", len(data)) + body + struct.pack(">I", zlib.crc32(body))
+
+    lines = b"".join(b"\0" + row.astype(">u2").tobytes() for row in values)
+    head = struct.pack(">IIBBBBB", columns, rows, 16, 0, 0, 0, 0)
+    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", head) + chunk(b"IDAT", zlib.compress(lines)) + chunk(b"IEND", b"")
+
+
+class Shapes(Case):
+    def check(self, shape, code=0, kind="snow", cell=0.1):
+        """What `firn check` says of a scene with this shape."""
+        text = f"simulation: {{cell_size: {cell}}}\n"
+        if kind == "colliders":
+            text += "snow: [{shape: {sphere: {center: [0, 9, 0], radius: 0.5}}}]\n"
+        scene = self.write("scene.yaml", text + f"{kind}: [{{shape: {shape}}}]\n")
+        out, err = self.firn("check", scene, code=code)
+        return out if code == 0 else err
+
+    def bytes(self, name, data):
+        with open(self.path(name), "wb") as file:
+            file.write(data)
+
+    def refuse(self, name, data, words, code=CONTENT, kind="mesh", more=""):
+        """A bad file is refused as snow and as a collider, by name, where the scene asks for it."""
+        if data is not None:
+            self.bytes(name, data if isinstance(data, bytes) else data.encode())
+        for use in ("snow", "colliders"):
+            err = self.check(f"{{{kind}: {{file: {name}{more}}}}}", code, use)
+            self.assertIn("scene.yaml:", err)
+            self.assertIn(name, err)
+            self.assertIn(words, err)
+
+    def particles(self, out):
+        return int(next(line for line in out.splitlines() if line.startswith("particles")).split()[1])
+
+
+class Meshes(Shapes):
+    def test_good(self):
+        self.bytes("t.obj", TETRA.encode())
+        count = self.particles(self.check("{mesh: {file: t.obj, scale: 2}}"))
+        self.assertAlmostEqual(count, 8 * (8 / 6) / 0.1**3, delta=0.15 * count)
+
+    def test_missing(self):
+        self.refuse("none.obj", None, "No such file", MISSING)
+
+    def test_no_triangles(self):
+        self.refuse("points.obj", "v 0 0 0\nv 1 0 0\nv 0 1 0\n", "no triangles")
+        self.refuse("empty.ply", "ply\nformat ascii 1.0\nelement vertex 0\nproperty float x\n"
+                    "property float y\nproperty float z\nend_header\n", "no triangles")
+
+    def test_not_finite(self):
+        self.refuse("nan.obj", TETRA.replace("v 1 0 0", "v nan 0 0"), "nan.obj:2")
+        nan = struct.pack(">4f", float("nan"), 0, 0, 0)[:12]
+        head = b"OFF BINARY\n" + struct.pack(">3I", 3, 1, 0)
+        face = struct.pack(">5I", 3, 0, 1, 2, 0)
+        self.refuse("nan.off", head + nan + struct.pack(">6f", 1, 0, 0, 0, 1, 0) + face, "not finite")
+
+    def test_index_out_of_range(self):
+        self.refuse("index.obj", TETRA + "f 1 2 9\n", "index.obj:9")
+        self.refuse("index.off", "OFF\n3 1 0\n0 0 0\n1 0 0\n0 1 0\n3 0 1 7\n", "index.off:6")
+
+    def test_open(self):
+        self.refuse("open.obj", TETRA.replace("f 3 1 4\n", ""), "close: true")
+
+    def test_not_manifold(self):
+        self.refuse("three.obj", TETRA + "v 0 0 -1\nf 1 2 5\n", "1 non-manifold edges")
+
+    def test_truncated(self):
+        stl = b"x" * 80 + struct.pack("<I", 100) + b"\0" * 50
+        self.refuse("cut.stl", stl, "cut.stl")
+        self.refuse("cut.ply", "ply\nformat binary_little_endian 1.0\nelement vertex 4\n"
+                    "property float x\nproperty float y\nproperty float z\nend_header\n\1\2", "cut.ply")
+
+    def test_not_a_mesh(self):
+        self.refuse("noise.bin", bytes(range(256)), "not a mesh")
+
+
+class Volumes(Shapes):
+    def setUp(self):
+        super().setUp()
+        if pyopenvdb is None:
+            self.skipTest("python3-openvdb is not installed")
+
+    def sphere(self, name):
+        grid = pyopenvdb.createLevelSetSphere(radius=1.0, center=(0, 0, 0), voxelSize=0.05, halfWidth=3.0)
+        grid.name = "surface"
+        pyopenvdb.write(self.path(name), grids=[grid])
+
+    def test_level_set(self):
+        self.sphere("ball.vdb")
+        count = self.particles(self.check("{vdb: ball.vdb}", cell=0.2))
+        self.assertAlmostEqual(count, 8 * 4.18879 / 0.2**3, delta=0.05 * count)
+
+    def test_fog(self):
+        grid = pyopenvdb.FloatGrid()
+        grid.name = "density"
+        x = numpy.linspace(-1.2, 1.2, 49)
+        r = numpy.sqrt(x[:, None, None] ** 2 + x[None, :, None] ** 2 + x[None, None, :] ** 2)
+        grid.copyFromArray(numpy.clip(2 - 2 * r, 0, 1).astype(numpy.float32))
+        grid.transform = pyopenvdb.createLinearTransform(voxelSize=0.05)
+        grid.gridClass = pyopenvdb.GridClass.FOG_VOLUME
+        pyopenvdb.write(self.path("fog.vdb"), grids=[grid])
+        out = self.check("{vdb: {file: fog.vdb, iso: 0.5}}", cell=0.2)
+        self.assertAlmostEqual(self.particles(out), 8 * 4.18879 * 0.75**3 / 0.2**3, delta=0.06 * 8 * 221)
+
+    def test_bad(self):
+        self.refuse("none.vdb", None, "No such file", MISSING, "vdb")
+        self.refuse("noise.vdb", bytes(range(256)) * 8, "noise.vdb", kind="vdb")
+        self.sphere("ball.vdb")
+        with open(self.path("ball.vdb"), "rb") as file:
+            data = file.read()
+        self.refuse("cut.vdb", data[: len(data) // 2], "cut.vdb", kind="vdb")
+        self.refuse("ball.vdb", None, "surface", kind="vdb", more=", grid: other")
+
+
+class Terrain(Shapes):
+    def test_grid(self):
+        """Ground under a layer of 30 cm: its volume is thickness times area, whatever the slope."""
+        n = numpy.arange(21)
+        heights = 0.4 * n[None, :] * 0.5 + 0 * n[:, None]
+        text = GRID.replace("3", "21") + "\n".join(" ".join(f"{v:g}" for v in row) for row in heights)
+        self.bytes("slope.asc", text.encode())
+        count = self.particles(self.check("{terrain: {file: slope.asc, thickness: 0.6}}", cell=0.25))
+        self.assertAlmostEqual(count, 8 * 0.6 * 10 * 10 / 0.25**3, delta=0.03 * count)
+
+    def test_picture(self):
+        n = numpy.linspace(0, 1, 21)
+        self.bytes("slope.png", png((n[None, :] * 65535 + 0 * n[:, None]).astype(int)))
+        shape = "{terrain: {file: slope.png, scale: 0.5, height_scale: 4, thickness: 0.6}}"
+        self.assertAlmostEqual(self.particles(self.check(shape, cell=0.25)), 30720, delta=900)
+        self.check("{terrain: {file: slope.png, scale: 0.5, height_scale: 4}}", kind="colliders")
+
+    def test_bad(self):
+        self.refuse("none.asc", None, "No such file", MISSING, "terrain")
+        self.refuse("cut.asc", GRID + "1 2 3\n4 5", "ends after 5 of 9 heights", kind="terrain")
+        self.refuse("word.asc", GRID + "1 2 3\n4 x 6\n7 8 9\n", "word.asc:7", kind="terrain")
+        self.refuse("noise.asc", bytes(range(1, 256)), "not an ESRI grid", kind="terrain")
+        self.refuse("empty.asc", "", "empty.asc", kind="terrain")
+        data = png(numpy.zeros((8, 8), int))
+        self.refuse("cut.png", data[:60], "cut.png", kind="terrain")
+        self.refuse("bits.png", data[:45] + b"\xff\xff" + data[47:], "bits.png", kind="terrain")
+        self.refuse("far.asc", GRID.replace("xllcorner 0", "xllcorner 9e8") + "1 2 3 " * 3, "origin",
+                    kind="terrain", more=", origin: [0, 0, 0]")
+
+
+class Text(Shapes):
+    def test_bad_font(self):
+        if "FreeType: none" in self.firn("--version")[0]:
+            self.skipTest("built without FreeType")
+        self.assertIn("No Such Font", self.check("{text: {text: A, size: 1, font: No Such Font}}", MISSING))
+        self.bytes("noise.ttf", bytes(range(256)))
+        err = self.check("{text: {text: A, size: 1, file: noise.ttf}}", CONTENT)
+        self.assertIn("noise.ttf: not a font", err)
+
+
+if __name__ == "__main__":
+    main()
