@@ -27,17 +27,19 @@ static const argument analyze_arguments[] = {
 #undef AT
 static const command analyze_command = {
     .name = "analyze",
-    .operands = "[limits|scaling|runtime|all]...",
+    .operands = "[stability|limits|scaling|runtime|all]...",
     .most = 8,
     .summary =
-        "Study the method by running it: what a step costs. Writes report.html, which carries its\n"
-        "figures, and the data of every figure as CSV. The same command continues where it was "
-        "stopped.",
+        "Study the method by running it: is it stable, which snow can it do, do results depend on\n"
+        "the resolution, what does a step cost? Writes report.html, which carries its figures, "
+        "and\n"
+        "the data of every figure as CSV. The same command continues where it was stopped.",
     .arguments = analyze_arguments,
     .count = sizeof analyze_arguments / sizeof *analyze_arguments,
 };
 
-static const study_kind *const kinds[] = {&limits_study, &scaling_study, &runtime_study};
+static const study_kind *const kinds[] = {&stability_study, &limits_study, &scaling_study,
+                                          &runtime_study};
 enum { KINDS = sizeof kinds / sizeof *kinds };
 
 /* Which studies the operands name, as bits; -1 after telling what is wrong. */

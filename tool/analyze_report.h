@@ -45,6 +45,6 @@ typedef struct study_kind {
     void (*report)(study *s, report *r); /* of a study that is complete */
 } study_kind;
 
-extern const study_kind limits_study, scaling_study, runtime_study;
+extern const study_kind stability_study, limits_study, scaling_study, runtime_study;
 
 #endif

@@ -10,7 +10,15 @@ import numpy
 
 from harness import Case, main
 
+METHODS = ["textbook float", "textbook double", "cpu (float)", "ref (double)"]
 CONCLUSIONS = {
+    "stability": {
+        "node kick: exponent in the offset",
+        "felt gradient: exponent in the offset",
+        "growth up to 0.6 h/c",
+        "growth from 0.8 h/c on",
+    }
+    | {f"{what} in flight: {method}" for what in ["energy error", "strain"] for method in METHODS},
     "limits": {
         "hardening by its formula",
         "column height: the paper's snow",
@@ -80,6 +88,15 @@ class Analyze(Case):
         for word in ["nan ", "inf ", "(null)"]:
             self.assertNotIn(word, re.sub(r"<svg.*?</svg>", "", page, flags=re.S))
         self.assertEqual([name for name in os.listdir(folder) if name.endswith(".tmp")], [])
+
+    def test_stability(self):
+        folder = self.assert_study("stability")
+        for label, _, energy, strain, _ in rows(f"{folder}/stability_drift.csv"):
+            limit = 1e-4 if "float" in label else 1e-12
+            self.assertLess(max(energy, strain), limit, label)
+        found = dict((row[0], row[1:]) for row in rows(f"{folder}/stability_history.csv"))
+        self.assertGreater(max(found["ref (double); 0.75"]), 1e-2)  # the loop, shown
+        self.assertLess(max(found["ref (double); 0.4"]), 1e-12)  # and cured
 
     def test_limits(self):
         folder = self.assert_study("limits")
