@@ -56,7 +56,9 @@ static int settle(FILE *file, const char *path, bool keep)
 {
     char *temporary = new_text("%s.tmp", path);
     int code = 0;
-    bool good = !file || (!ferror(file) & !fclose(file));
+    bool good = !file || !ferror(file);
+    if (file && fclose(file) != 0)
+        good = false;
     if (keep && !(good && rename(temporary, path) == 0)) {
         console_error("%s: %s", path, strerror(errno));
         code = FIRN_NO_OUTPUT;
