@@ -94,6 +94,10 @@ typedef struct backend_ops {
     /* A box that holds all particles, as tight as is cheap; like the limits, a pure function of them.
      * low > high when there are none. */
     void (*bounds)(const backend *self, double low[3], double high[3]);
+    /* For how long each row's surroundings have been still, in seconds: what `sleep` goes by. NULL for
+     * backends that never sleep. Set before the first step; not set means 0. */
+    firn_status (*get_rest)(const backend *self, double *rest);
+    firn_status (*set_rest)(backend *self, const double *rest);
     /* Bytes that a run needs at its peak: so many particles, touching so many blocks of 4^d nodes. */
     double (*memory)(const firn_settings *settings, size_t particles, size_t active_blocks);
 } backend_ops;

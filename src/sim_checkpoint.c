@@ -17,6 +17,11 @@ static const char *transfer_name(const firn_settings *s)
     return s->transfer == FIRN_APIC ? "apic" : "flip";
 }
 
+static bool sleeps(const firn_sim *sim)
+{
+    return sim->scene->settings.sleep_speed > 0 && sim->ops->get_rest;
+}
+
 firn_status firn_sim_save(firn_sim *sim, const char *path)
 {
     const firn_settings *settings = &sim->scene->settings;
@@ -36,7 +41,17 @@ firn_status firn_sim_save(firn_sim *sim, const char *path)
     strncpy(info.kernel, kernel_name(settings), sizeof info.kernel - 1);
     strncpy(info.transfer, transfer_name(settings), sizeof info.transfer - 1);
     strncpy(info.backend, sim->ops->name, sizeof info.backend - 1);
-    return checkpoint_write(path, &info, sim);
+    double *rest = NULL;
+    firn_status status = FIRN_OK;
+    if (sleeps(sim)) {
+        rest = malloc((sim->count + 1) * sizeof *rest);
+        status = rest ? sim->ops->get_rest(sim->state, rest)
+                      : fail(FIRN_NO_MEMORY, "out of memory for %zu particles", sim->count);
+    }
+    if (status == FIRN_OK)
+        status = checkpoint_write(path, &info, sim, rest);
+    free(rest);
+    return status;
 }
 
 /* A checkpoint fits a scene that could have written it, as far as the arrays can tell. */
@@ -52,6 +67,21 @@ static firn_status check_fits(const char *path, const firn_checkpoint_info *info
                     "frame is the first one after that time",
                     path, info->frame, info->time, settings->fps);
     return FIRN_OK;
+}
+
+/* For how long the snow has been still: without it everything wakes. */
+static firn_status copy_rest(firn_sim *sim, checkpoint_reader *reader)
+{
+    if (!sleeps(sim) || !checkpoint_has_rest(reader))
+        return FIRN_OK;
+    double *rest = malloc((sim->count + 1) * sizeof *rest);
+    if (!rest)
+        return fail(FIRN_NO_MEMORY, "out of memory for %zu particles", sim->count);
+    firn_status status = checkpoint_read_rest(reader, rest);
+    if (status == FIRN_OK)
+        status = sim->ops->set_rest(sim->state, rest);
+    free(rest);
+    return status;
 }
 
 static firn_status copy_state(firn_sim *sim, checkpoint_reader *reader, const char *path)
@@ -78,7 +108,7 @@ static firn_status copy_state(firn_sim *sim, checkpoint_reader *reader, const ch
                 status = sim->ops->set(sim->state, a, done, rows, buffer);
         }
     free(buffer);
-    return status;
+    return status == FIRN_OK ? copy_rest(sim, reader) : status;
 }
 
 firn_status firn_sim_create_from_checkpoint(const firn_scene *scene,

@@ -85,6 +85,8 @@ typedef struct firn_settings {
     double cfl;                   /* automatic step: fraction of a cell that a wave may cross */
     double travel;                /* automatic step: fraction of a cell that a particle may cross */
     int retries;                  /* halvings of the step before a run ends */
+    double sleep_speed;           /* m/s below which snow may sleep; 0 = never */
+    double sleep_after;           /* s for which it must have been that slow */
     firn_rest_volume rest_volume; /* V0 from the grid (the paper's step 2) or as sampled */
     unsigned formats;             /* FIRN_FORMAT_ bits */
     int every;                    /* write every n-th frame */

@@ -77,20 +77,41 @@ uint32_t blocks_at(cpu_grid *grid, const int32_t at[3])
     return grid->slots[slot] - 1;
 }
 
+static void coordinates_beside(const cpu_grid *grid, uint32_t block, int direction, int32_t at[3])
+{
+    const int step[3] = {direction % 3 - 1, direction / 3 % 3 - 1, direction / 9 - 1};
+    for (int a = 0; a < 3; a++)
+        at[a] = grid->blocks[block].at[a] + step[a];
+}
+
+static void link_blocks(cpu_grid *grid, uint32_t block, int direction, uint32_t near)
+{
+    grid->blocks[block].near[direction] = near;
+    grid->blocks[near].near[CPU_DIRECTIONS - 1 - direction] = block;
+}
+
+uint32_t blocks_beside(cpu_grid *grid, uint32_t block, int direction)
+{
+    int32_t at[3];
+    if (grid->blocks[block].near[direction] == CPU_NONE) {
+        coordinates_beside(grid, block, direction, at);
+        uint32_t slot = find_slot(grid, at);
+        if (grid->slots[slot])
+            link_blocks(grid, block, direction, grid->slots[slot] - 1);
+    }
+    return grid->blocks[block].near[direction];
+}
+
 uint32_t blocks_near(cpu_grid *grid, uint32_t block, int direction)
 {
     uint32_t near = grid->blocks[block].near[direction];
     if (near != CPU_NONE)
         return near;
     int32_t at[3];
-    const int step[3] = {direction % 3 - 1, direction / 3 % 3 - 1, direction / 9 - 1};
-    for (int a = 0; a < 3; a++)
-        at[a] = grid->blocks[block].at[a] + step[a];
+    coordinates_beside(grid, block, direction, at);
     near = blocks_at(grid, at);
-    if (near != CPU_NONE) {
-        grid->blocks[block].near[direction] = near;
-        grid->blocks[near].near[CPU_DIRECTIONS - 1 - direction] = block;
-    }
+    if (near != CPU_NONE)
+        link_blocks(grid, block, direction, near);
     return near;
 }
 

@@ -8,6 +8,9 @@
  * fields do not outlive the call. */
 uint32_t blocks_at(cpu_grid *grid, const int32_t at[3]);
 
+/* The neighbour of a block in a direction if there is one, else CPU_NONE. */
+uint32_t blocks_beside(cpu_grid *grid, uint32_t block, int direction);
+
 /* The neighbour of a block in a direction, made and linked both ways if need be. */
 uint32_t blocks_near(cpu_grid *grid, uint32_t block, int direction);
 

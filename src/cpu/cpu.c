@@ -9,6 +9,7 @@
 
 #include "cpu/blocks.h"
 #include "cpu/kernels.h"
+#include "cpu/sleep.h"
 #define FIRN_DIM 3
 #include "method/stress_series.h"
 #include "status.h"
@@ -56,6 +57,7 @@ static void cpu_destroy(backend **self)
     free(s->outcome);
     team_destroy(&s->threads);
     free(s->base);
+    free(s->rest);
     free(s);
     *self = NULL;
 }
@@ -100,6 +102,8 @@ firn_status cpu_resize(backend *s, size_t count)
                     CPU_NONE - 1);
     cpu_free_store(&s->store);
     free(s->base);
+    free(s->rest);
+    s->rest = NULL;
     cpu_store *store = &s->store;
     store->count = count;
     store->hot = cpu_allocate(count, sizeof *store->hot);
@@ -158,19 +162,9 @@ static void know_waves(backend *s)
         cpu_know_wave(&s->store.cold[k]);
 }
 
-static firn_status prepare(backend *s)
+static bool sleeps(const backend *s)
 {
-    if (s->sorted)
-        return FIRN_OK;
-    choose_series(s);
-    know_waves(s);
-    firn_status status = sort_start(&s->store, &s->grid, s->base, s->threads);
-    if (status != FIRN_OK)
-        return status;
-    free(s->base);
-    s->base = NULL;
-    s->sorted = true;
-    return FIRN_OK;
+    return s->settings->sleep_speed > 0;
 }
 
 static void fill_pass(backend *s, double dt)
@@ -193,6 +187,25 @@ static void fill_pass(backend *s, double dt)
         pass->gravity[a] = (float)s->settings->gravity[a];
 }
 
+static firn_status prepare(backend *s)
+{
+    if (s->sorted)
+        return FIRN_OK;
+    choose_series(s);
+    know_waves(s);
+    firn_status status = sort_start(&s->store, &s->grid, s->base, s->threads);
+    if (status != FIRN_OK)
+        return status;
+    free(s->base);
+    s->base = NULL;
+    s->sorted = true;
+    if (sleeps(s)) {
+        fill_pass(s, 0);
+        sleep_start(s);
+    }
+    return FIRN_OK;
+}
+
 /* Empty the nodes and find the blocks that colliders may reach: those whose nodes 0..7 are not all
  * farther from a surface than their own extent. */
 static void clear_block(backend *s, uint32_t index)
@@ -212,8 +225,10 @@ static void clear_block(backend *s, uint32_t index)
 static void clear_blocks(void *context, int thread, size_t begin, size_t end)
 {
     (void)thread;
+    const backend *s = context;
     for (size_t b = begin; b < end; b++)
-        clear_block(context, (uint32_t)b);
+        if (!sleeps(s) || s->grid.blocks[b].touched)
+            clear_block(context, (uint32_t)b);
 }
 
 static void p2g_blocks(void *context, int thread, size_t begin, size_t end)
@@ -242,21 +257,24 @@ static void volumes_blocks(void *context, int thread, size_t begin, size_t end)
             s->kernels->volumes(&s->pass, (uint32_t)b, s->scratch[thread], s->store.cold);
 }
 
+/* Nodes that no awake particle reaches stand still. */
+static void hold_block(backend *s, size_t b)
+{
+    if (s->grid.blocks[b].touched)
+        memset(s->grid.field[0] + b * CPU_BLOCK_FLOATS, 0, sizeof(float[CPU_BLOCK_FLOATS]));
+    if (s->pass.nodes)
+        s->pass.nodes->active[b] = false;
+}
+
 /* Steps 4 5 for the blocks of a range. */
 static void grid_blocks(void *context, int thread, size_t begin, size_t end)
 {
     backend *s = context;
     for (size_t b = begin; b < end; b++)
-        s->kernels->grid(&s->pass, (uint32_t)b, &s->outcome[thread]);
-}
-
-/* Steps 7 8 9 10 for the blocks of a range. */
-static void g2p_blocks(void *context, int thread, size_t begin, size_t end)
-{
-    backend *s = context;
-    for (size_t b = begin; b < end; b++)
-        if (s->grid.blocks[b].count)
-            s->kernels->g2p(&s->pass, (uint32_t)b, s->scratch[thread], &s->outcome[thread]);
+        if (!sleeps(s) || s->grid.blocks[b].live)
+            s->kernels->grid(&s->pass, (uint32_t)b, &s->outcome[thread]);
+        else
+            hold_block(s, b);
 }
 
 static const cpu_outcome no_outcome = {
@@ -264,26 +282,45 @@ static const cpu_outcome no_outcome = {
     .max_log_wave2 = {[0 ... 15] = -FLT_MAX},
 };
 
+static void merge_outcome(cpu_outcome *total, const cpu_outcome *part)
+{
+    if (part->bad_position < total->bad_position) {
+        total->bad_position = part->bad_position;
+        total->bad_speed = part->bad_speed;
+        total->bad_stretch = part->bad_stretch;
+        total->bad_J_P = part->bad_J_P;
+    }
+    for (int k = 0; k < 16; k++) {
+        total->max_speed2[k] = fmaxf(total->max_speed2[k], part->max_speed2[k]);
+        total->max_log_wave2[k] = fmaxf(total->max_log_wave2[k], part->max_log_wave2[k]);
+    }
+    total->active_nodes += part->active_nodes;
+    total->wild |= part->wild;
+}
+
 /* All threads' outcomes in one. */
 static cpu_outcome merged(const backend *s)
 {
     cpu_outcome total = no_outcome;
-    for (int t = 0; t < team_threads(s->threads); t++) {
-        const cpu_outcome *part = &s->outcome[t];
-        if (part->bad_position < total.bad_position) {
-            total.bad_position = part->bad_position;
-            total.bad_speed = part->bad_speed;
-            total.bad_stretch = part->bad_stretch;
-            total.bad_J_P = part->bad_J_P;
-        }
-        for (int k = 0; k < 16; k++) {
-            total.max_speed2[k] = fmaxf(total.max_speed2[k], part->max_speed2[k]);
-            total.max_log_wave2[k] = fmaxf(total.max_log_wave2[k], part->max_log_wave2[k]);
-        }
-        total.active_nodes += part->active_nodes;
-        total.wild |= part->wild;
-    }
+    for (int t = 0; t < team_threads(s->threads); t++)
+        merge_outcome(&total, &s->outcome[t]);
     return total;
+}
+
+/* Steps 7 8 9 10 for the blocks of a range. */
+static void g2p_blocks(void *context, int thread, size_t begin, size_t end)
+{
+    backend *s = context;
+    for (size_t b = begin; b < end; b++) {
+        cpu_block *block = &s->grid.blocks[b];
+        if (block->count == 0 || (sleeps(s) && !block->awake))
+            continue;
+        cpu_outcome outcome = no_outcome;
+        s->kernels->g2p(&s->pass, (uint32_t)b, s->scratch[thread], &outcome);
+        if (sleeps(s))
+            sleep_note(s, block, &outcome);
+        merge_outcome(&s->outcome[thread], &outcome);
+    }
 }
 
 static void keep_limits(backend *s, const cpu_outcome *outcome)
@@ -390,7 +427,8 @@ static void try_blocks(void *context, int thread, size_t begin, size_t end)
     for (size_t b = begin; b < end; b++) {
         const cpu_block *block = &s->grid.blocks[b];
         bool wild = false;
-        for (int corner = 0; block->count > 0 && corner < 8 && !wild; corner++) {
+        bool moves = block->count > 0 && (!sleeps(s) || block->awake);
+        for (int corner = 0; moves && corner < 8 && !wild; corner++) {
             int direction = CPU_STAY + (corner & 1) + 3 * (corner >> 1 & 1) + 9 * (corner >> 2);
             uint32_t near = block->near[direction];
             wild = near != CPU_NONE && s->grid.blocks[near].wild;
@@ -413,7 +451,8 @@ static void solved_blocks(void *context, int thread, size_t begin, size_t end)
 {
     backend *s = context;
     for (size_t b = begin; b < end; b++)
-        s->kernels->solved(&s->pass, (uint32_t)b, &s->outcome[thread]);
+        if (!sleeps(s) || s->grid.blocks[b].live)
+            s->kernels->solved(&s->pass, (uint32_t)b, &s->outcome[thread]);
 }
 
 /* Step 6: from v* on the grid to v^{n+1}. */
@@ -442,6 +481,8 @@ static firn_status cpu_step(backend *s, const step_plan *plan, step_report *repo
         status = sort_memory(&s->store, &s->grid, s->threads);
     if (status != FIRN_OK)
         return status;
+    if (sleeps(s))
+        sleep_choose(s);
     stage_charge(report, FIRN_STAGE_SORT, &clock);
 
     pass_p2g(s);
@@ -477,6 +518,8 @@ static firn_status cpu_step(backend *s, const step_plan *plan, step_report *repo
     report->active_nodes = outcome.active_nodes;
     if (outcome.bad_position != CPU_NONE)
         return report_bad(s, &outcome, report);
+    if (sleeps(s))
+        sleep_add_limits(s, &outcome);
     status = sort_step(&s->store, &s->grid, s->threads);
     stage_charge(report, FIRN_STAGE_SORT, &clock);
     keep_limits(s, &outcome);
@@ -509,5 +552,7 @@ const backend_ops cpu_backend = {
     .step = cpu_step,
     .limits = cpu_limits,
     .bounds = cpu_bounds,
+    .get_rest = cpu_get_rest,
+    .set_rest = cpu_set_rest,
     .memory = cpu_memory,
 };

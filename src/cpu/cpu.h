@@ -79,6 +79,14 @@ typedef struct cpu_block {
     uint32_t next_first, arrival_first, arriving; /* where they go; during a sort */
     collider_bits near_bodies; /* that may be within reach of its nodes or particles */
     bool wild;                 /* some node of it is faster than `calm` of the pass */
+    /* With sleep.h; without it all that hold particles are awake. */
+    double still;    /* s, for how long its particles have been still */
+    float log_wave2; /* the largest of its particles when it was last awake */
+    bool asleep;     /* in the last step */
+    bool awake;      /* its particles are moved in this step */
+    bool live;       /* its nodes are reached by particles of awake blocks */
+    bool takes_part; /* its particles are, or add to live nodes */
+    bool touched;    /* its nodes are added to */
 } cpu_block;
 
 typedef struct cpu_grid {

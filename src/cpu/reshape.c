@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cpu/state.h"
+#include "cpu/sleep.h"
 #include "status.h"
 
 typedef struct moving {
@@ -38,11 +38,18 @@ firn_status cpu_reshape(backend *s, const bool *kept, size_t added)
     for (size_t r = 0; r < count; r++)
         if (!kept || kept[r])
             row[stay++] = (uint32_t)r;
+    double *rest;
+    firn_status status = sleep_carry(s, kept, added, &rest);
+    if (status != FIRN_OK) {
+        free(row);
+        return status;
+    }
     cpu_know_places(s);
     backend old = *s;
     s->store = (cpu_store){0};
     s->base = NULL;
-    firn_status status = cpu_resize(s, stay + added);
+    s->rest = NULL;
+    status = cpu_resize(s, stay + added);
     if (status == FIRN_OK) {
         moving all = {.from = &old, .to = s, .row = row};
         team_for(s->threads, stay, 4096, move_rows, &all);
@@ -50,8 +57,13 @@ firn_status cpu_reshape(backend *s, const bool *kept, size_t added)
     }
     cpu_free_store(status == FIRN_OK ? &old.store : &s->store);
     free(status == FIRN_OK ? old.base : s->base);
-    if (status != FIRN_OK)
+    if (status == FIRN_OK) {
+        free(old.rest);
+        s->rest = rest;
+    } else {
         *s = old;
+        free(rest);
+    }
     free(row);
     return status;
 }

@@ -222,12 +222,19 @@ static double rows(backend *b, cpu_row_pass *pass)
     return total(b->solver);
 }
 
+/* Whether the particles of a block are part of the system. */
+static bool is_in_system(const backend *b, size_t block)
+{
+    const cpu_block *k = &b->grid.blocks[block];
+    return k->count > 0 && (k->takes_part || b->settings->sleep_speed == 0);
+}
+
 static void energy_blocks(void *context, int thread, size_t begin, size_t end)
 {
     backend *b = context;
     cpu_solver *o = b->solver;
     for (size_t k = begin; k < end; k++)
-        o->sums[k] = b->grid.blocks[k].count
+        o->sums[k] = is_in_system(b, k)
                          ? o->kernels->energy(&o->system, (uint32_t)k, b->scratch[thread],
                                               o->system.vector[SOLVE_V])
                          : 0;
@@ -260,7 +267,7 @@ static void order_sums(backend *b)
     cpu_solver *o = b->solver;
     o->summand_count = 0;
     for (uint32_t k = 0; k < b->grid.count; k++) {
-        if (!o->system.nodes.active[k])
+        if (!o->system.nodes.active[k] && !is_in_system(b, k))
             continue;
         summand *s = &o->summands[o->summand_count++];
         memcpy(s->at, b->grid.blocks[k].at, sizeof s->at);

@@ -244,6 +244,8 @@ static void merge_blocks(void *context, int thread, size_t begin, size_t end)
             memcpy(s->store->next + block->next_first, s->store->order + block->first,
                    block->count * sizeof *s->store->order);
         block->count += block->arriving - block->moved;
+        if (block->arriving > 0 && block->asleep) /* without effect where nothing sleeps */
+            block->still = 0;
         block->first = block->next_first;
         block->moved = 0;
     }
@@ -335,6 +337,9 @@ static firn_status renumber(cpu_store *store, cpu_grid *grid)
         cpu_block *block = &grid->blocks[b];
         block->first = first;
         block->count = was->count;
+        block->still = was->still;
+        block->log_wave2 = was->log_wave2;
+        block->asleep = was->asleep;
         memcpy(block->cell_count, was->cell_count, sizeof was->cell_count);
         memcpy(store->arriving + first, store->order + was->first, was->count * sizeof(uint32_t));
         first += was->count;

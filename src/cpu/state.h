@@ -17,6 +17,7 @@ struct backend {
     cpu_outcome *outcome;  /* likewise */
     bool sorted;           /* false: memory is in row order and `base` holds the cells */
     int32_t (*base)[3];
+    double *rest;      /* by rows: still times that wait for the blocks to be made; or NULL */
     bool places_known; /* whether store.place tells where each row is in `order` */
     uint64_t steps;
     bool limits_known;

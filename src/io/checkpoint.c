@@ -20,7 +20,7 @@ enum { PATH_SIZE = 32 };
 struct checkpoint_reader {
     h5_reader file;
     firn_checkpoint_info info;
-    h5_rows id, object;
+    h5_rows id, object, rest;
     h5_rows values[FIRN_STATE_ATTRIBUTES];
     char paths[FIRN_STATE_ATTRIBUTES][PATH_SIZE];
 };
@@ -77,7 +77,8 @@ static void write_attribute(h5_writer *w, hid_t group, const firn_sim *sim,
     }
 }
 
-static void write_particles(h5_writer *w, const firn_sim *sim, bool has_B, double *block)
+static void write_particles(h5_writer *w, const firn_sim *sim, const double *rest, bool has_B,
+                            double *block)
 {
     size_t rows = firn_sim_particle_count(sim);
     h5_shape scalar = {1, {rows}};
@@ -86,13 +87,17 @@ static void write_particles(h5_writer *w, const firn_sim *sim, bool has_B, doubl
     h5_write_rows(w, id, H5T_NATIVE_UINT64, 0, rows, firn_sim_ids(sim));
     H5_SCOPED object = h5_make_rows(w, group, "object", H5T_NATIVE_UINT32, scalar, H5_PLAIN);
     h5_write_rows(w, object, H5T_NATIVE_UINT32, 0, rows, firn_sim_objects(sim));
+    if (rest) {
+        H5_SCOPED data = h5_make_rows(w, group, "rest", H5T_NATIVE_DOUBLE, scalar, H5_PLAIN);
+        h5_write_rows(w, data, H5T_NATIVE_DOUBLE, 0, rows, rest);
+    }
     for (firn_attribute a = 0; a < FIRN_STATE_ATTRIBUTES; a++)
         if (a != FIRN_B || has_B)
             write_attribute(w, group, sim, a, block);
 }
 
 firn_status checkpoint_write(const char *path, const firn_checkpoint_info *info,
-                             const firn_sim *sim)
+                             const firn_sim *sim, const double *rest)
 {
     H5_QUIET;
     double *block = block_create();
@@ -107,7 +112,7 @@ firn_status checkpoint_write(const char *path, const firn_checkpoint_info *info,
     h5_put_uint(&w, "fingerprint", info->fingerprint);
     h5_put_double(&w, "dt_limit", info->dt_limit);
     h5_put_uint(&w, "next_id", info->next_id);
-    write_particles(&w, sim, strcmp(info->transfer, "apic") == 0, block);
+    write_particles(&w, sim, rest, strcmp(info->transfer, "apic") == 0, block);
     free(block);
     return h5_writer_close(&w);
 }
@@ -160,6 +165,8 @@ static firn_status open_datasets(checkpoint_reader *c)
     c->info.is_double = true;
     if (h5_has(r, "particles/object"))
         status = h5_open_rows(r, "particles/object", H5T_INTEGER, c->id.shape, &c->object);
+    if (!status && h5_has(r, "particles/rest"))
+        status = h5_open_rows(r, "particles/rest", H5T_FLOAT, c->id.shape, &c->rest);
     for (firn_attribute a = 0; !status && a < FIRN_STATE_ATTRIBUTES; a++) {
         char *path = c->paths[a];
         snprintf(path, PATH_SIZE, "particles/%s", firn_attribute_name(a));
@@ -179,7 +186,7 @@ firn_status checkpoint_open(const char *path, firn_checkpoint_info *info,
     checkpoint_reader *c = calloc(1, sizeof *c);
     if (!c)
         return fail(FIRN_NO_MEMORY, "no memory to read %s", path);
-    c->id.id = c->object.id = -1;
+    c->id.id = c->object.id = c->rest.id = -1;
     for (firn_attribute a = 0; a < FIRN_STATE_ATTRIBUTES; a++)
         c->values[a].id = -1;
     firn_status status = h5_reader_open(&c->file, path, "a Firn checkpoint",
@@ -252,6 +259,23 @@ firn_status checkpoint_read_objects(checkpoint_reader *reader, uint32_t *objects
     return FIRN_OK;
 }
 
+bool checkpoint_has_rest(const checkpoint_reader *reader)
+{
+    return reader->rest.id >= 0;
+}
+
+firn_status checkpoint_read_rest(checkpoint_reader *reader, double *rest)
+{
+    H5_QUIET;
+    size_t count = reader->info.particles;
+    firn_status status =
+        h5_read_rows(&reader->file, &reader->rest, H5T_NATIVE_DOUBLE, 0, count, rest);
+    for (size_t k = 0; k < count && !status; k++)
+        if (!(rest[k] >= 0))
+            return h5_refuse(&reader->file, "/particles/rest in row %zu is %g", k, rest[k]);
+    return status;
+}
+
 void checkpoint_close(checkpoint_reader **reader)
 {
     checkpoint_reader *c = *reader;
@@ -260,6 +284,7 @@ void checkpoint_close(checkpoint_reader **reader)
     H5_QUIET;
     h5_rows_close(&c->id);
     h5_rows_close(&c->object);
+    h5_rows_close(&c->rest);
     for (firn_attribute a = 0; a < FIRN_STATE_ATTRIBUTES; a++)
         h5_rows_close(&c->values[a]);
     h5_reader_close(&c->file);

@@ -13,9 +13,10 @@
 
 typedef struct checkpoint_reader checkpoint_reader;
 
-/* Write `sim` (through the public reading functions) with these root attributes. */
+/* Write `sim` (through the public reading functions) with these root attributes. `rest`, one value a row,
+ * may be NULL: nothing sleeps. */
 firn_status checkpoint_write(const char *path, const firn_checkpoint_info *info,
-                             const firn_sim *sim);
+                             const firn_sim *sim, const double *rest);
 
 /* Open and verify everything but the values, which are verified as they are read. Owned by the
  * caller; info is filled. */
@@ -26,6 +27,9 @@ firn_status checkpoint_read(checkpoint_reader *reader, firn_attribute attribute,
                             size_t count, double *values);
 firn_status checkpoint_read_ids(checkpoint_reader *reader, uint64_t *ids);
 firn_status checkpoint_read_objects(checkpoint_reader *reader, uint32_t *objects);
+/* Whether there are still times, and then what they are. */
+bool checkpoint_has_rest(const checkpoint_reader *reader);
+firn_status checkpoint_read_rest(checkpoint_reader *reader, double *rest);
 void checkpoint_close(checkpoint_reader **reader);
 
 #endif

@@ -80,6 +80,20 @@ const option_table integrator_table = {.title = "integrator",
                                        .check = check_integrator,
                                        .help = "How velocities are advanced (step 6)."};
 
+static const option sleep_rows[] = {
+    {"speed", OPTION_REAL, AT(sleep_speed), .fallback = "0", .low = 0, .high = 1000, .unit = "m/s",
+     .help = "Snow that is nowhere faster than this may sleep; 0: never. What moves more slowly is "
+             "stopped, so it should be well below what can be seen; 0.01 is a good start."},
+    {"after", OPTION_REAL, AT(sleep_after), .fallback = "0.2", .low = 0, .open_low = true,
+     .high = 1e6, .unit = "s", .help = "For how long it must have been that slow."},
+};
+
+static const option_table sleep_table = {
+    .title = "sleep",
+    ROWS(sleep_rows),
+    .shorthand = "speed",
+    .help = "Settled snow that is not simulated until something moves near it. Off by default."};
+
 static const option simulation_rows[] = {
     {"dimensions", OPTION_INTEGER, AT(dimensions), .fallback = "3", .low = 2, .high = 3,
      .help = "2 simulates the slice z = 0 (plane strain), 3 the whole space."},
@@ -118,6 +132,10 @@ static const option simulation_rows[] = {
      .help =
          "How often a step that fails may be halved before the run ends: it is undone and tried "
          "again down to 2^-retries of the automatic step. 0 ends the run at the first failure."},
+    {"sleep", OPTION_GROUP, .physics = true, .table = &sleep_table,
+     .help = "Settled snow costs next to nothing: blocks of 4 x 4 x 4 cells that have been still, "
+             "like all around them, are left as they are. They wake when snow or a body moves "
+             "beside them. Backend `cpu`; `ref` never sleeps."},
     {"rest_volume", OPTION_CHOICE, AT(rest_volume), .fallback = "grid",
      .choices = WORDS("grid", "sampled"),
      .help = "Volume of a particle at rest. `grid`: from the density that the grid sees at the "

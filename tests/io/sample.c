@@ -31,7 +31,7 @@ static firn_status write_samples(char **arg)
     firn_sim *sim = fake_sim_create(strtoul(arg[1], NULL, 10), atoi(arg[2]),
                                     strcmp(arg[3], "double") == 0, atof(arg[5]));
     firn_checkpoint_info info = fake_sim_info(sim, arg[4]);
-    firn_status status = checkpoint_write(in(arg[0], "state.h5"), &info, sim);
+    firn_status status = checkpoint_write(in(arg[0], "state.h5"), &info, sim, NULL);
     if (!status)
         status = firn_frame_write(sim, in(arg[0], "frame.hdf"), FIRN_FORMAT_VTKHDF);
     if (!status)
@@ -103,7 +103,7 @@ static firn_status measure(char **arg)
         firn_checkpoint_info info = fake_sim_info(sim, "flip");
         char *path = in(arg[1], "time.h5");
         double start = now();
-        firn_status status = checkpoint_write(path, &info, sim);
+        firn_status status = checkpoint_write(path, &info, sim, NULL);
         report(is_double ? "checkpoint float64" : "checkpoint float32", path, count, now() - start);
         for (unsigned format = 1; !status && !is_double && format <= 2; format *= 2) {
             path = in(arg[1], firn_format_extension(format));

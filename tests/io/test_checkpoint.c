@@ -53,7 +53,7 @@ static void assert_round_trip(size_t count, int d, bool is_double, const char *t
     firn_sim *sim = fake_sim_create(count, d, is_double, centre);
     firn_checkpoint_info wrote = fake_sim_info(sim, transfer), read = {0}, again = {0};
     checkpoint_reader *reader = NULL;
-    assert_int_equal(checkpoint_write(path, &wrote, sim), FIRN_OK);
+    assert_int_equal(checkpoint_write(path, &wrote, sim, NULL), FIRN_OK);
     assert_int_equal(checkpoint_open(path, &read, &reader), FIRN_OK);
     assert_same_info(&read, &wrote);
     assert_int_equal(firn_checkpoint_read_info(path, &again), FIRN_OK);
@@ -96,7 +96,7 @@ static void test_ranges(void **state)
     firn_checkpoint_info info = fake_sim_info(sim, "flip");
     checkpoint_reader *reader = NULL;
     double values[30];
-    assert_int_equal(checkpoint_write(scratch("state.h5"), &info, sim), FIRN_OK);
+    assert_int_equal(checkpoint_write(scratch("state.h5"), &info, sim, NULL), FIRN_OK);
     assert_int_equal(checkpoint_open(scratch("state.h5"), &info, &reader), FIRN_OK);
     assert_int_equal(checkpoint_read(reader, FIRN_POSITION, 10, 0, values), FIRN_OK);
     assert_int_equal(checkpoint_read(reader, FIRN_POSITION, 8, 3, values), FIRN_USAGE);
@@ -144,7 +144,7 @@ static void write_small(const char *path, size_t count)
 {
     firn_sim *sim = fake_sim_create(count, 2, true, 0);
     firn_checkpoint_info info = fake_sim_info(sim, "apic");
-    assert_int_equal(checkpoint_write(path, &info, sim), FIRN_OK);
+    assert_int_equal(checkpoint_write(path, &info, sim, NULL), FIRN_OK);
     fake_sim_destroy(&sim);
 }
 
@@ -398,7 +398,7 @@ static void test_blown_up(void **state)
     firn_sim *sim = fake_sim_create(5, 3, false, 0);
     firn_checkpoint_info info = fake_sim_info(sim, "flip");
     sim->values[FIRN_VELOCITY][7] = NAN;
-    assert_int_equal(checkpoint_write(path, &info, sim), FIRN_BLOWUP);
+    assert_int_equal(checkpoint_write(path, &info, sim, NULL), FIRN_BLOWUP);
     assert_non_null(strstr(firn_last_error(), "velocity of particle 7 is nan"));
     assert_int_equal(firn_checkpoint_read_info(path, &info), FIRN_OK);
     assert_int_equal(info.dimensions, 2);

@@ -63,7 +63,7 @@ static void test_read_back(void **state)
             firn_sim *sim = fake_sim_create(counts[k], d, k == 1, -3);
             firn_checkpoint_info info = fake_sim_info(sim, d == 2 ? "flip" : "apic");
             assert_int_equal(firn_frame_write(sim, scratch("f.hdf"), FIRN_FORMAT_VTKHDF), FIRN_OK);
-            assert_int_equal(checkpoint_write(scratch("f.h5"), &info, sim), FIRN_OK);
+            assert_int_equal(checkpoint_write(scratch("f.h5"), &info, sim, NULL), FIRN_OK);
             assert_frame(scratch("f.hdf"), sim);
             assert_frame(scratch("f.h5"), sim);
             assert_frame(NULL, sim);
@@ -180,7 +180,7 @@ static void test_describe(void **state)
         for (size_t k = 0; k < 3; k++)
             sim->values[FIRN_POSITION][3 * p + k] = (double)(p + 10 * k);
     }
-    assert_int_equal(checkpoint_write(scratch("d.h5"), &info, sim), FIRN_OK);
+    assert_int_equal(checkpoint_write(scratch("d.h5"), &info, sim, NULL), FIRN_OK);
     assert_int_equal(describe(scratch("d.h5"), text, sizeof text), FIRN_OK);
     static const char *const checkpoint_words[] = {
         "checkpoint, written by Firn 0.1.0",

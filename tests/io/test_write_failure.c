@@ -27,7 +27,7 @@ static firn_status write_as(int writer, const firn_sim *sim, const char *path)
     firn_checkpoint_info info = fake_sim_info(sim, "apic");
     switch (writer) {
     case CHECKPOINT:
-        return checkpoint_write(path, &info, sim);
+        return checkpoint_write(path, &info, sim, NULL);
     case VTKHDF:
         return firn_frame_write(sim, path, FIRN_FORMAT_VTKHDF);
     default:

@@ -74,6 +74,26 @@ static void test_landing_as_the_limit_changes(void **state)
     }
 }
 
+/* Implicit steps go as far as `travel` allows, gravity included, and pay when they are long enough. */
+static void test_implicit(void **state)
+{
+    (void)state;
+    const double speeds[] = {0, 0.1, 3, 50}, accelerations[] = {0, 9.81};
+    for (int v = 0; v < 4; v++)
+        for (int a = 0; a < 2; a++) {
+            double dt = time_step_travel(0.01, speeds[v], accelerations[a], 0.4);
+            if (speeds[v] + accelerations[a] == 0)
+                assert_true(isinf(dt));
+            else
+                assert_near(speeds[v] * dt + accelerations[a] * dt * dt, 0.004, 1e-15, 1);
+        }
+    assert_true(isnan(time_step_travel(0.01, NAN, 9.81, 0.4)));
+    assert_false(time_step_implicit_pays(1e-4, 1e-4));
+    assert_false(time_step_implicit_pays(1e-4, 5e-4));
+    assert_true(time_step_implicit_pays(1e-4, 5e-3));
+    assert_false(time_step_implicit_pays(NAN, 1e-3));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -81,6 +101,7 @@ int main(void)
         cmocka_unit_test(test_landing),
         cmocka_unit_test(test_one_step_when_nothing_limits),
         cmocka_unit_test(test_landing_as_the_limit_changes),
+        cmocka_unit_test(test_implicit),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
