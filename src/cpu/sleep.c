@@ -13,7 +13,7 @@ static int upper(int corner)
     return CPU_STAY + (corner & 1) + 3 * (corner >> 1 & 1) + 9 * (corner >> 2);
 }
 
-/* Whether a body moves within reach of a block's nodes or particles. */
+/* Whether a body moves within reach of a block's nodes or particles, or may: one that deforms. */
 static bool is_stirred_by_bodies(const backend *s, const cpu_block *block)
 {
     double h = s->settings->cell_size, centre[3] = {0}, low[3] = {0}, high[3] = {0}, reach = 0;
@@ -26,9 +26,12 @@ static bool is_stirred_by_bodies(const backend *s, const cpu_block *block)
         reach += 3.5 * h * 3.5 * h;
     }
     collider_bits near = collider_set_near(s->colliders, centre, sqrt(reach));
-    for (size_t c = 0; near && c < s->colliders->count; c++)
-        if (near >> (c < 63 ? c : 63) & 1 && collider_speed(&s->colliders->poses[c], low, high) > 0)
+    for (size_t c = 0; near && c < s->colliders->count; c++) {
+        bool is_near = near >> (c < 63 ? c : 63) & 1;
+        if (is_near && (s->colliders->items[c].deform ||
+                        collider_speed(&s->colliders->poses[c], low, high) > 0))
             return true;
+    }
     return false;
 }
 

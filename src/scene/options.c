@@ -28,13 +28,13 @@ const option_table transfer_table = {
 static const option integrator_rows[] = {
     {"type", OPTION_CHOICE, AT(integrator), .fallback = "explicit",
      .choices = WORDS("explicit", "semi_implicit", "auto"),
-     .help = "`explicit`: velocities follow from the forces at the start of the step, which the "
-             "speed of "
-             "elastic waves keeps short. `semi_implicit`: forces at the end of the step too, by "
-             "solving "
-             "the paper's equation (9); steps may be as long as a particle takes to cross `travel` "
-             "of a "
-             "cell. `auto`: for each step, the one that is expected to be cheaper."},
+     .help =
+         "`explicit`: velocities follow from the forces at the start of the step, which the "
+         "speed of "
+         "elastic waves keeps short. `semi_implicit`: forces at the end of the step too, by "
+         "solving "
+         "the paper's equation (9); steps may be as long as a particle takes to cross an eighth "
+         "of `travel`. `auto`: for each step, the one that is expected to be cheaper."},
     {"beta", OPTION_REAL, AT(beta), .fallback = "1", .low = 0, .high = 1,
      .help = "Weight of the forces at the end of the step: 0 explicit, 1/2 trapezoidal, 1 backward "
              "Euler. Below 1/2 long steps are not stable."},
