@@ -2,9 +2,9 @@
  * What the studies of `firn analyze` share: tables of measurements that survive an interruption,
  * simulations from a few lines of scene, and numbers made of tables.
  *
- * A study measures into tables and reports from them, so a report can be made again from the CSV files
- * alone. Every row is written as soon as it is measured. A study walks its cases in a fixed order and
- * asks table_want before each: rows that are in the file already are not measured again.
+ * A study measures into tables and reports from them, so a report can be made again from the CSV
+ * files alone. Every row is written as soon as it is measured. A study walks its cases in a fixed
+ * order and asks table_want before each: rows that are in the file already are not measured again.
  *
  * Errors are told where they happen and kept in study.code, after which nothing more is wanted.
  * Does NOT do: draw or explain (analyze_report.h), know any study.
@@ -41,8 +41,9 @@ typedef struct table {
     double *values;
 } table;
 
-/* The table NAME.csv of a study, with what an earlier run measured for the same signature: the size of
- * the study, the version, and `extra` (may be ""). `head` names the columns: "backend,particles,s". */
+/* The table NAME.csv of a study, with what an earlier run measured for the same signature: the
+ * size of the study, the version, and `extra` (may be ""). `head` names the columns:
+ * "backend,particles,s". */
 table *table_open(study *s, const char *name, const char *head, const char *extra);
 void table_close(table **t);
 
@@ -82,8 +83,8 @@ firn_sim *study_sim(study *s, const firn_scene *scene, const char *backend, int 
 /* Tell the library's last error and end the study. Returns false. */
 bool study_fail(study *s, firn_status status);
 
-/* Step until a time, or until asked to stop. False when the study is to end. Where `gave_up` is not NULL, a
- * blow-up or more than `most` steps are no error: it tells. */
+/* Step until a time, or until asked to stop. False when the study is to end. Where `gave_up` is
+ * not NULL, a blow-up or more than `most` steps are no error: it tells. */
 bool study_advance(study *s, firn_sim *sim, double time, uint64_t most, bool *gave_up);
 bool study_steps(study *s, firn_sim *sim, size_t count);
 bool study_stats(study *s, firn_sim *sim, firn_stats *stats);

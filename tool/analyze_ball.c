@@ -7,7 +7,8 @@
 static const double RADIUS = 0.1, DURATION = 0.35;
 static const double SPEED = 4, RIDGE_SPEED = 8; /* m/s */
 
-/* Steps of 1e-5 s, which the paper calls often necessary; a run that needs smaller ones is given up. */
+/* Steps of 1e-5 s, which the paper calls often necessary; a run that needs smaller ones is given
+ * up. */
 enum { STEPS_MAX = 40000 };
 
 static firn_scene *ball_scene(study *s, const snow *kind, double cell, double gap, bool ridge,
@@ -35,7 +36,7 @@ static firn_scene *ball_scene(study *s, const snow *kind, double cell, double ga
               : "");
 }
 
-/* ---- Pieces: particles whose cells touch ------------------------------------------------------ */
+/* ---- Pieces: particles whose cells touch ----------------------------------------------------- */
 
 typedef struct cell_of {
     int64_t at[2];
@@ -115,7 +116,8 @@ static int by_value(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* The value of component `axis` below which a share of the particles lies; of its size if `absolute`. */
+/* The value of component `axis` below which a share of the particles lies; of its size if
+ * `absolute`. */
 static double quantile(const double *position, size_t count, int axis, bool absolute, double share)
 {
     double *x = calloc(count, sizeof *x);

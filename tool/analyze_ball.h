@@ -14,8 +14,8 @@ typedef struct ball_result {
     double finished;    /* 1, or 0: too many steps, or none that leads on */
 } ball_result;
 
-/* A ball of 0.2 m in two dimensions meets flat ground at 4 m/s, and once more a ridge at 8 m/s. Both are
- * watched for 0.35 s. */
+/* A ball of 0.2 m in two dimensions meets flat ground at 4 m/s, and once more a ridge at 8 m/s.
+ * Both are watched for 0.35 s. */
 bool ball_drop(study *s, const snow *kind, double cell, ball_result *result);
 
 /* The paper's snow on flat ground, sampled with a seed: what is left after the same time. */

@@ -1,11 +1,12 @@
 /*
  * How tall a column of snow stands before it yields at its base, by simulation.
  *
- * A column between walls without friction, so that it cannot bulge, begins in the equilibrium of elasticity:
- * with no room sideways the nominal stress is linear, (lambda + 2 mu)(F - 1), and carries the snow above,
- * rho g (H - Y). If nothing yields it stays there; if the base yields, it packs. The last two cells above the
- * ground are within reach of the ground's nodes and do not have the stress of the continuum, so what is watched
- * is the layer of two cells above them, and what it carries is the snow above that layer.
+ * A column between walls without friction, so that it cannot bulge, begins in the equilibrium of
+ * elasticity: with no room sideways the nominal stress is linear, (lambda + 2 mu)(F - 1), and
+ * carries the snow above, rho g (H - Y). If nothing yields it stays there; if the base yields, it
+ * packs. The last two cells above the ground are within reach of the ground's nodes and do not have
+ * the stress of the continuum, so what is watched is the layer of two cells above them, and what it
+ * carries is the snow above that layer.
  */
 #include "analyze_column.h"
 
@@ -86,7 +87,8 @@ static firn_sim *column_sim(study *s, const column *c, const firn_scene *scene)
     return sim;
 }
 
-/* How much the watched layer has been packed for good, after waves have crossed the column ten times. */
+/* How much the watched layer has been packed for good, after waves have crossed the column ten
+ * times. */
 static bool layer_packing(study *s, const column *c, double *packing)
 {
     firn_scene *scene = column_scene(s, c);

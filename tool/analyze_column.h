@@ -9,8 +9,9 @@
 bool column_stands(study *s, const snow *kind, double cell, double height, bool *stands,
                    double *carried);
 
-/* The height of snow that is carried when the base begins to yield, to a third of a cell, with the expected
- * height divided into so many cells. NAN if it lies outside of half to 1.7 times that. */
+/* The height of snow that is carried when the base begins to yield, to a third of a cell, with
+ * the expected height divided into so many cells. NAN if it lies outside of half to 1.7 times
+ * that. */
 bool column_limit(study *s, const snow *kind, int cells, double *carried);
 
 #endif

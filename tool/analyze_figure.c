@@ -13,7 +13,8 @@
 #include "firn/firn.h"
 #include "run_folder.h"
 
-/* Colours that people with any kind of colour vision tell apart (Okabe and Ito), dark ones first. */
+/* Colours that people with any kind of colour vision tell apart (Okabe and Ito), dark ones
+ * first. */
 #define PREAMBLE                                                                                   \
     "set encoding utf8\n"                                                                          \
     "set terminal svg size 900,%d dynamic enhanced background '#ffffff' font 'sans-serif,15' "     \

@@ -1,6 +1,6 @@
 /*
- * Study: which snow can be simulated? Each of the six material values is taken over and past the ranges that
- * the thesis (section 4.2) and the paper propose.
+ * Study: which snow can be simulated? Each of the six material values is taken over and past the
+ * ranges that the thesis (section 4.2) and the paper propose.
  */
 #include <math.h>
 #include <stdio.h>
@@ -36,7 +36,7 @@ static void close_tables(tables *t)
     table_close(&t->ball);
 }
 
-/* ---- Hardening: figure 4.3 -------------------------------------------------------------------- */
+/* ---- Hardening: figure 4.3 ------------------------------------------------------------------- */
 
 static const double HARDENINGS[] = {1, 5, 10, 15, 20};
 enum { HARDENING_COUNT = sizeof HARDENINGS / sizeof *HARDENINGS };
@@ -81,7 +81,7 @@ static void measure_hardening(study *s, table *t)
         }
 }
 
-/* ---- Columns and balls ------------------------------------------------------------------------ */
+/* ---- Columns and balls ----------------------------------------------------------------------- */
 
 /* A quick study takes every third value, and the usual one once. */
 static bool is_taken(const study *s, int n, size_t k)
@@ -376,6 +376,10 @@ static void conclude(report *r, const tables *t)
                       "The lowest such ratio within the proposed ranges");
     report_conclusion(r, "column height: highest", high, 0.85, 1.15, "",
                       "The highest such ratio within the proposed ranges");
+    report_conclusion(
+        r, "landing: nu of 0.35 by 0.2",
+        ball_at(t, POISSON, 0.35, HEIGHT) / ball_at(t, THETA_C, 2.5e-2, HEIGHT), 0, 0.9, "",
+        "Height of what is left of a ball with &nu; = 0.35, relative to 0.2: it flows");
 }
 
 static void report_limits(study *s, report *r)

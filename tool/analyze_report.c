@@ -34,8 +34,7 @@ static const char HEAD[] =
     "figure svg{max-width:100%;height:auto}figcaption{font-size:.9rem;color:#444;text-align:left}\n"
     "table{border-collapse:collapse;margin:1rem 0;font-size:.92rem}\n"
     "td,th{border-bottom:1px solid #ddd;padding:.3rem .7rem;text-align:left;vertical-align:top}\n"
-    "td.n{text-align:right;white-space:nowrap;font-variant-numeric:tabular-nums}\n"
-    ".yes{color:#007a55}.no{color:#c00;font-weight:bold}nav a{margin-right:1.2rem}\n"
+    ".yes{color:#007a55}.no{color:#c00;font-weight:bold}\n"
     "code{font-size:.88em}@media(max-width:40rem){.role{float:none}.said{margin-left:0}}\n"
     "</style></head><body>\n";
 

@@ -1,8 +1,8 @@
 /*
  * The report of `firn analyze`: one HTML file that carries its figures, and conclusions.csv.
  *
- * Figures are gnuplot scripts. A script stays beside its SVG, so that anybody can change and redraw it.
- * Text given to the report is HTML.
+ * Figures are gnuplot scripts. A script stays beside its SVG, so that anybody can change and redraw
+ * it. Text given to the report is HTML.
  *
  * Does NOT do: measure. Errors are told and kept in study.code.
  */
@@ -13,7 +13,8 @@
 
 typedef struct report report;
 
-/* Begin DIR/report.html and DIR/conclusions.csv under temporary names; NULL after telling why not. */
+/* Begin DIR/report.html and DIR/conclusions.csv under temporary names; NULL after telling why
+ * not. */
 report *report_begin(const char *folder, bool quick);
 
 /* Put both in place when nothing failed (`code` 0), else remove them. Returns the exit code. */
@@ -25,8 +26,8 @@ void report_study(report *r, study *s, const char *title);
 void report_say(report *r, const char *role, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* Draw NAME.svg by the lines of a gnuplot script (see analyze_figure.h), and show it; `csv` names the data
- * for the reader: "a.csv b.csv". */
+/* Draw NAME.svg by the lines of a gnuplot script (see analyze_figure.h), and show it; `csv`
+ * names the data for the reader: "a.csv b.csv". */
 void report_figure(report *r, const char *name, int height, const char *csv, const char *caption,
                    const char *format, ...) __attribute__((format(printf, 6, 7)));
 

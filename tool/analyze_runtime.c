@@ -1,9 +1,10 @@
 /*
- * Study: what does a step cost? Time and memory against particles, nodes and colliders, on each backend of
- * this build. The claim is O(P C + N C) (thesis, section 4.4).
+ * Study: what does a step cost? Time and memory against particles, nodes and colliders, on each
+ * backend of this build. The claim is O(P C + N C) (thesis, section 4.4).
  *
- * One thread is timed by the processor's clock of this process, so that other programs do not count;
- * several threads by the wall's. The fastest of several repeats counts: everything else is disturbance.
+ * One thread is timed by the processor's clock of this process, so that other programs do not
+ * count; several threads by the wall's. The fastest of several repeats counts: everything else is
+ * disturbance.
  */
 #include <malloc.h>
 #include <math.h>

@@ -1,6 +1,7 @@
 /*
- * Study: does the result depend on the resolution? Density under more particles, heavier ones and other cells;
- * what a falling ball leaves, in finer and finer cells; and how few particles a cell may hold.
+ * Study: does the result depend on the resolution? Density under more particles, heavier ones and
+ * other cells; what a falling ball leaves, in finer and finer cells; and how few particles a cell
+ * may hold.
  */
 #include <math.h>
 #include <stdio.h>
@@ -50,7 +51,7 @@ static void close_tables(tables *t)
     table_close(&t->surfaces);
 }
 
-/* ---- Density ---------------------------------------------------------------------------------- */
+/* ---- Density --------------------------------------------------------------------------------- */
 
 typedef struct density_case {
     const char *label;
@@ -97,7 +98,8 @@ static bool measure_density(study *s, const density_case *c, double row[4])
         size_t count = firn_sim_particle_count(sampled);
         double *x = study_read(s, sampled, FIRN_POSITION), *m = study_read(s, sampled, FIRN_MASS);
         double *V0 = study_read(s, sampled, FIRN_VOLUME);
-        /* Without correction every particle weighs what it does with 8 of them in a cell of 1 cm. */
+        /* Without correction every particle weighs what it does with 8 of them in a cell of 1
+         * cm. */
         for (size_t k = 0; k < count; k++)
             m[k] = c->heavier * (c->corrected ? m[k] : RHO * 0.01 * 0.01 / 8);
         const firn_particles particles = {.count = count, .position = x, .mass = m, .volume = V0};
@@ -146,7 +148,7 @@ static void measure_densities(study *s, table *t)
         }
 }
 
-/* ---- Resolution ------------------------------------------------------------------------------- */
+/* ---- Resolution ------------------------------------------------------------------------------ */
 
 static void measure_resolution(study *s, table *t)
 {
@@ -161,7 +163,7 @@ static void measure_resolution(study *s, table *t)
         }
 }
 
-/* ---- Particles in a cell ---------------------------------------------------------------------- */
+/* ---- Particles in a cell --------------------------------------------------------------------- */
 
 enum { SHOWN_COUNT = 4 };
 static const double SHOWN[SHOWN_COUNT] = {8, 1, 0.25, 0.1};
@@ -178,8 +180,8 @@ static void surface_of(const double *x, size_t count, double top[BINS])
     }
 }
 
-/* A block of about 40 x 20 particles at rest on the ground, in cells that hold so many of them: how high it is
- * after a while, relative to the start, and its surface. */
+/* A block of about 40 x 20 particles at rest on the ground, in cells that hold so many of them:
+ * how high it is after a while, relative to the start, and its surface. */
 static bool settle_block(study *s, double per_cell, int seed, double *height, double top[BINS])
 {
     const double cell = 0.005 * sqrt(per_cell);

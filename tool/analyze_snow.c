@@ -1,7 +1,7 @@
 #include "analyze_snow.h"
 
-/* Ranges: theta_c, theta_s and xi from the paper's figure 8 (the thesis proposes 0 < xi <= 15 and no others),
- * E, nu and density from the thesis, sections 4.2.3 and 4.2.4. */
+/* Ranges: theta_c, theta_s and xi from the paper's figure 8 (the thesis proposes 0 < xi <= 15
+ * and no others), E, nu and density from the thesis, sections 4.2.3 and 4.2.4. */
 const parameter parameters[PARAMETERS] = {
     {"theta_c",
      "θ_c",

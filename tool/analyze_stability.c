@@ -1,15 +1,15 @@
 /*
- * Study: is it stable? Particles alone, and few together, at and near the places where one of the nodes that they
- * touch weighs next to nothing (thesis, section 4.1): the solvers beside the method as one would first write it
- * down (textbook.h), in float and double.
+ * Study: is it stable? Particles alone, and few together, at and near the places where one of the
+ * nodes that they touch weighs next to nothing (thesis, section 4.1): the solvers beside the method
+ * as one would first write it down (textbook.h), in float and double.
  */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze_flight.h"
 #include "analyze_report.h"
-#include "textbook.h"
 
 static const double H = 0.01, WAVE = 19.72; /* m; m/s: the paper's snow, table 2 */
 
@@ -47,26 +47,10 @@ static void close_tables(tables *t)
     table_close(&t->history);
 }
 
-/* ---- One way to run particles: a method, a start, a time step -------------------------------- */
+/* ---- The cases ------------------------------------------------------------------------------- */
 
-typedef enum method {
-    TEXTBOOK_FLOAT,
-    TEXTBOOK_DOUBLE,
-    SOLVER_FLOAT,
-    SOLVER_DOUBLE,
-    METHODS
-} method;
-static const char *const NAMES[METHODS] = {"textbook float", "textbook double", "cpu (float)",
-                                           "ref (double)"};
-static const char *const BACKENDS[METHODS] = {NULL, NULL, "cpu", "ref"};
-
-static bool has_method(method m)
-{
-    return !BACKENDS[m] || has_backend(BACKENDS[m]);
-}
-
-/* Positions a metre from the origin, `offset` cells past a node along every axis. A cloud's particles lie that
- * far past a node each, one or two cells apart. */
+/* Positions a metre from the origin, `offset` cells past a node along every axis. A cloud's
+ * particles lie that far past a node each, one or two cells apart. */
 static size_t place(double offset, bool cloud, double speed, double x[3 * CLOUD],
                     double v[3 * CLOUD])
 {
@@ -81,98 +65,6 @@ static size_t place(double offset, bool cloud, double speed, double x[3 * CLOUD]
     }
     return count;
 }
-
-static firn_sim *solver(study *s, method m, const textbook_setup *setup)
-{
-    size_t n = setup->count;
-    double *block = calloc(11 * n, sizeof *block);
-    if (!block)
-        abort();
-    double *mass = block, *volume = block + n, *F = block + 2 * n;
-    for (size_t k = 0; k < n; k++) {
-        volume[k] = textbook_particle_volume(setup->cell);
-        mass[k] = 400 * volume[k];
-        for (int a = 0; a < 3; a++)
-            F[9 * k + 4 * (size_t)a] = 1 + setup->strain;
-    }
-    firn_scene *scene =
-        study_scene(s,
-                    "simulation: {cell_size: %.17g, fps: 0.001, gravity: [0, 0, 0], "
-                    "rest_volume: sampled, time_step: %.17g, retries: 0}\n",
-                    setup->cell, setup->dt);
-    const firn_particles particles = {.count = n,
-                                      .position = setup->position,
-                                      .velocity = setup->velocity,
-                                      .mass = mass,
-                                      .volume = volume,
-                                      .F_E = F};
-    const firn_sim_options options = {.backend = BACKENDS[m], .threads = 1};
-    firn_sim *sim = NULL;
-    firn_status status =
-        scene ? firn_sim_create_from_particles(scene, &options, &particles, &sim) : FIRN_OK;
-    if (status != FIRN_OK)
-        study_fail(s, status);
-    firn_scene_destroy(&scene);
-    free(block);
-    return sim;
-}
-
-/* Largest entry of F_E^T F_E - I. */
-static double strain_of(const double *F)
-{
-    double largest = 0;
-    for (int i = 0; i < 3; i++)
-        for (int j = 0; j < 3; j++) {
-            double sum = i == j ? -1 : 0;
-            for (int k = 0; k < 3; k++)
-                sum += F[3 * k + i] * F[3 * k + j];
-            largest = fmax(largest, fabs(sum));
-        }
-    return largest;
-}
-
-/* Nodes are not the public interface's: `kick` is NAN. The velocity gradient is what moved F_E. */
-static bool solver_run(study *s, method m, const textbook_setup *setup, size_t steps,
-                       textbook_step *history)
-{
-    firn_sim *sim = solver(s, m, setup);
-    double start = 1 + setup->strain;
-    for (size_t n = 0; n < steps && sim && !s->code; n++) {
-        bool gave_up;
-        firn_stats stats;
-        history[n] = (textbook_step){.kinetic = INFINITY, .strain = INFINITY, .kick = NAN};
-        uint64_t done = firn_sim_steps(sim);
-        if (!study_advance(s, sim, INFINITY, done + 1, &gave_up) || firn_sim_steps(sim) == done)
-            continue;
-        double *F = study_read(s, sim, FIRN_F_E);
-        study_stats(s, sim, &stats);
-        history[n].kinetic = stats.kinetic_energy;
-        history[n].strain = 0;
-        for (size_t k = 0; k < setup->count; k++)
-            history[n].strain = fmax(history[n].strain, strain_of(F + 9 * k));
-        for (size_t k = 0; k < 9 * setup->count && n == 0; k++)
-            history[n].gradient =
-                fmax(history[n].gradient,
-                     fabs(F[k] - (k % 9 % 4 == 0 ? start : 0)) / (start * setup->dt));
-        free(F);
-    }
-    firn_sim_destroy(&sim);
-    return !s->code;
-}
-
-static bool run(study *s, method m, const textbook_setup *setup, size_t steps,
-                textbook_step *history)
-{
-    if (m == TEXTBOOK_FLOAT)
-        textbook_run_float(setup, steps, history);
-    else if (m == TEXTBOOK_DOUBLE)
-        textbook_run_double(setup, steps, history);
-    else
-        return solver_run(s, m, setup, steps, history);
-    return true;
-}
-
-/* ---- The cases ------------------------------------------------------------------------------- */
 
 /* What a strain of 1e-7, the rounding of a float, does in one step at rest. */
 static void measure_kick(study *s, table *t)
@@ -189,8 +81,8 @@ static void measure_kick(study *s, table *t)
                                           .strain = -1e-7,
                                           .cell = H,
                                           .dt = 0.4 * H / WAVE};
-            if (run(s, m, &setup, 1, &after))
-                table_add(t, ROW(offset, after.kick, after.gradient), "%s", NAMES[m]);
+            if (fly(s, m, &setup, 1, &after))
+                table_add(t, ROW(offset, after.kick, after.gradient), "%s", method_names[m]);
         }
 }
 
@@ -213,14 +105,14 @@ static void measure_drift(study *s, table *t)
                                         .cell = H,
                                         .dt = 0.4 * H / WAVE};
                 double before = 0.5 * (double)setup.count * 400 * textbook_particle_volume(H);
-                if (!run(s, m, &setup, steps, history))
+                if (!fly(s, m, &setup, steps, history))
                     break;
                 for (size_t n = 0; n < steps; n++)
                     strain = fmax(strain, history[n].strain);
                 table_add(t,
                           ROW(offset, fabs(history[steps - 1].kinetic / before - 1), strain,
                               history[0].gradient * H),
-                          "%s; %s", NAMES[m], cloud ? "cloud" : "alone");
+                          "%s; %s", method_names[m], cloud ? "cloud" : "alone");
             }
     free(history);
 }
@@ -247,12 +139,12 @@ static void measure_growth(study *s, table *t)
                                         .strain = m == SOLVER_FLOAT ? -1e-4 : -1e-10,
                                         .cell = H,
                                         .dt = cfl * H / WAVE};
-                if (!run(s, m, &setup, STEPS, history))
+                if (!fly(s, m, &setup, STEPS, history))
                     break;
                 for (int i = 0; i < STEPS; i++)
                     strain = fmax(strain, history[i].strain);
                 table_add(t, ROW(cfl, history[1].strain / history[0].strain, strain), "%s; %g",
-                          NAMES[m], OFFSETS[k]);
+                          method_names[m], OFFSETS[k]);
             }
     free(history);
 }
@@ -272,14 +164,14 @@ static void measure_history(study *s, table *t)
                                     .velocity = v,
                                     .cell = H,
                                     .dt = cfls[k] * H / WAVE};
-            if (!run(s, m, &setup, HISTORY * HISTORY_EVERY, history))
+            if (!fly(s, m, &setup, HISTORY * HISTORY_EVERY, history))
                 break;
             for (int n = 0; n < HISTORY; n++) {
                 row[n] = 0;
                 for (int i = 0; i < HISTORY_EVERY; i++)
                     row[n] = fmax(row[n], history[n * HISTORY_EVERY + i].strain);
             }
-            table_add(t, row, "%s; %g", NAMES[m], cfls[k]);
+            table_add(t, row, "%s; %g", method_names[m], cfls[k]);
         }
 }
 
@@ -331,7 +223,8 @@ static void drift_curves(FILE *out, const char *cloud, int column)
                     "%s'stability_drift.csv' using (only('%s; %s', 2)):(least($%d)) with "
                     "linespoints lt %d "
                     "title '%s'",
-                    first ? "plot " : ", ", NAMES[m], cloud, column, (int)m + 1, NAMES[m]);
+                    first ? "plot " : ", ", method_names[m], cloud, column, (int)m + 1,
+                    method_names[m]);
             first = false;
         }
     fprintf(out, "\n");
@@ -371,8 +264,8 @@ static void report_drift(report *r)
     free(script);
 }
 
-/* (3 lambda + 2 mu)/(lambda + 2 mu) sum_i N'^2/N, which makes (omega h / c)^2 of a lone particle: 1.5 k for the
- * paper's snow, with k between 2.9 and 3.13. */
+/* (3 lambda + 2 mu)/(lambda + 2 mu) sum_i N'^2/N, which makes (omega h / c)^2 of a lone
+ * particle: 1.5 k for the paper's snow, with k between 2.9 and 3.13. */
 static void report_growth(report *r)
 {
     const method shown[] = {TEXTBOOK_DOUBLE, SOLVER_FLOAT, SOLVER_DOUBLE};
@@ -380,12 +273,12 @@ static void report_growth(report *r)
     size_t length = 0;
     for (int n = 0; n < 3; n++)
         for (int k = 0; k < OFFSET_COUNT && has_method(shown[n]); k++)
-            length +=
-                (size_t)snprintf(lines + length, sizeof lines - length,
-                                 ", 'stability_growth.csv' using (only('%s; %g', 2)):3 with points "
-                                 "lt %d ps %g %s%s%s",
-                                 NAMES[shown[n]], OFFSETS[k], (int)shown[n] + 1, n == 0 ? 1.2 : 0.8,
-                                 k ? "notitle" : "title '", k ? "" : NAMES[shown[n]], k ? "" : "'");
+            length += (size_t)snprintf(
+                lines + length, sizeof lines - length,
+                ", 'stability_growth.csv' using (only('%s; %g', 2)):3 with points "
+                "lt %d ps %g %s%s%s",
+                method_names[shown[n]], OFFSETS[k], (int)shown[n] + 1, n == 0 ? 1.2 : 0.8,
+                k ? "notitle" : "title '", k ? "" : method_names[shown[n]], k ? "" : "'");
     report_figure(
         r, "stability_growth", 430, "stability_growth.csv",
         "By which factor a small strain changes in a step, for a particle at rest, against the "
@@ -498,16 +391,16 @@ static void conclude(report *r, const tables *t)
         char name[64], meaning[160];
         if (!has_method(m))
             continue;
-        snprintf(name, sizeof name, "energy error in flight: %s", NAMES[m]);
+        snprintf(name, sizeof name, "energy error in flight: %s", method_names[m]);
         snprintf(meaning, sizeof meaning,
                  "Largest error of the energy in flight over all offsets, alone or in a cloud, %s",
-                 NAMES[m]);
-        report_conclusion(r, name, largest(t->drift, NAMES[m], "", 2), 0, is_float ? 1e-4 : 1e-12,
-                          "", meaning);
-        snprintf(name, sizeof name, "strain in flight: %s", NAMES[m]);
-        snprintf(meaning, sizeof meaning, "Largest strain on the way, %s", NAMES[m]);
-        report_conclusion(r, name, largest(t->drift, NAMES[m], "", 3), 0, is_float ? 1e-4 : 1e-12,
-                          "", meaning);
+                 method_names[m]);
+        report_conclusion(r, name, largest(t->drift, method_names[m], "", 2), 0,
+                          is_float ? 1e-4 : 1e-12, "", meaning);
+        snprintf(name, sizeof name, "strain in flight: %s", method_names[m]);
+        snprintf(meaning, sizeof meaning, "Largest strain on the way, %s", method_names[m]);
+        report_conclusion(r, name, largest(t->drift, method_names[m], "", 3), 0,
+                          is_float ? 1e-4 : 1e-12, "", meaning);
     }
     report_conclusion(
         r, "growth up to 0.6 h/c", extreme_growth(t->growth, 0.6, false), 0, 1, "",

@@ -1,7 +1,8 @@
 /*
- * The method as one would first write it down from the paper, for a handful of particles in free flight: world
- * coordinates, weights by the printed splines, F_E put together from its SVD in every step, any time step. None
- * of the care that the solvers take; the study of stability compares them with it.
+ * The method as one would first write it down from the paper, for a handful of particles in free
+ * flight: world coordinates, weights by the printed splines, F_E put together from its SVD in every
+ * step, any time step. None of the care that the solvers take; the study of stability compares them
+ * with it.
  *
  * Three dimensions, cubic splines, FLIP with alpha = 0.95, the paper's snow. No gravity, no bodies.
  */

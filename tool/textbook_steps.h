@@ -1,4 +1,4 @@
-/* The steps of textbook.c, which includes this once for each REAL; NAMED gives the names of each. */
+/* The steps of textbook.c, which includes this once for each REAL; NAMED makes the names. */
 
 typedef struct NAMED(grain) {
     REAL x[3], v[3], F[3][3], J_P;

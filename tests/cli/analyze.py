@@ -24,6 +24,7 @@ CONCLUSIONS = {
         "column height: the paper's snow",
         "column height: lowest",
         "column height: highest",
+        "landing: nu of 0.35 by 0.2",
     },
     "scaling": {
         "density: more particles",
