@@ -167,7 +167,7 @@ static firn_status set_varied(firn_sim *sim, const scene_snow *snow, size_t firs
             double x[3] = {0}, value[VARIED];
             memcpy(x, points->position + (done + r) * d, d * sizeof *x);
             scene_place place =
-                places ? places[done + r] : scene_place_of(material, snow->shape, x);
+                places ? places[done + r] : scene_place_in(sim->scene, snow, x, done + r);
             scene_material here = scene_material_at(material, &place);
             varied_values(&here, volume, value);
             for (int k = 0; k < VARIED; k++)
@@ -177,6 +177,46 @@ static firn_status set_varied(firn_sim *sim, const scene_snow *snow, size_t firs
             status = sim->ops->set(sim->state, varied[k], first + done, rows, values[k]);
     }
     free(values);
+    return status;
+}
+
+/* Where points of a file have volumes but no masses, the material's density times each. */
+static firn_status set_masses(firn_sim *sim, size_t first, const sample_points *points,
+                              const double *volumes)
+{
+    double *mass = malloc(points->count * sizeof *mass);
+    firn_status status = mass ? FIRN_OK : fail(FIRN_NO_MEMORY, "out of memory for particle values");
+    if (status == FIRN_OK)
+        status = sim->ops->get(sim->state, FIRN_MASS, first, points->count, mass);
+    for (size_t r = 0; r < points->count && status == FIRN_OK; r++)
+        mass[r] *= volumes[r] * (double)points->count / points->volume;
+    if (status == FIRN_OK)
+        status = sim->ops->set(sim->state, FIRN_MASS, first, points->count, mass);
+    free(mass);
+    return status;
+}
+
+/* What a file says of each particle, over what the material and the object say of all. */
+static firn_status set_from_file(firn_sim *sim, const scene_snow *snow, size_t first,
+                                 const sample_points *points)
+{
+    const point_set *set = snow->points.set;
+    size_t count = points->count, d = (size_t)sim->scene->settings.dimensions;
+    firn_status status = FIRN_OK;
+    if (set->state[FIRN_VOLUME] && !set->state[FIRN_MASS])
+        status = set_masses(sim, first, points, set->state[FIRN_VOLUME]);
+    for (firn_attribute a = FIRN_POSITION + 1; a < FIRN_STATE_ATTRIBUTES && status == FIRN_OK; a++)
+        if (set->state[a] && a != FIRN_VELOCITY)
+            status = sim->ops->set(sim->state, a, first, count, set->state[a]);
+    if (status != FIRN_OK || !set->state[FIRN_VELOCITY])
+        return status;
+    double *velocity = malloc(count * d * sizeof *velocity);
+    if (!velocity)
+        return fail(FIRN_NO_MEMORY, "out of memory for particle values");
+    for (size_t k = 0; k < count * d; k++)
+        velocity[k] = set->state[FIRN_VELOCITY][k] + snow->velocity[k % d];
+    status = sim->ops->set(sim->state, FIRN_VELOCITY, first, count, velocity);
+    free(velocity);
     return status;
 }
 
@@ -201,6 +241,8 @@ firn_status sim_fill(firn_sim *sim, size_t object, size_t first, const sample_po
         status = set_fresh(sim, first, count, material);
     if (status == FIRN_OK && material->vary_count > 0)
         status = set_varied(sim, snow, first, points, places);
+    if (status == FIRN_OK && snow->points.set)
+        status = set_from_file(sim, snow, first, points);
     return status;
 }
 

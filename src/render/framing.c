@@ -74,12 +74,31 @@ typedef struct scouts {
     double (*position)[3], (*velocity)[3];
 } scouts;
 
+/* Some of the particles of a file, evenly by their order. */
+static void add_points(scouts *s, const scene_snow *snow, int dimensions, size_t most)
+{
+    const point_set *set = snow->points.set;
+    size_t d = (size_t)dimensions, stride = set->table.count / most + 1;
+    for (size_t p = 0; p < set->table.count; p += stride) {
+        memset(s->position[s->count], 0, sizeof *s->position);
+        memcpy(s->position[s->count], set->state[FIRN_POSITION] + p * d, d * sizeof(double));
+        memcpy(s->velocity[s->count], snow->velocity, sizeof *s->velocity);
+        for (size_t i = 0; set->state[FIRN_VELOCITY] && i < d; i++)
+            s->velocity[s->count][i] += set->state[FIRN_VELOCITY][p * d + i];
+        s->count++;
+    }
+}
+
 static void add_scouts(scouts *s, const scene_snow *snow, int dimensions)
 {
     double low[3], high[3];
+    int depth = dimensions == 2 ? 1 : SIDE;
+    if (!snow->shape) {
+        add_points(s, snow, dimensions, (size_t)(SIDE * SIDE * depth));
+        return;
+    }
     if (!shape_bounds(snow->shape, dimensions, low, high))
         return;
-    int depth = dimensions == 2 ? 1 : SIDE;
     for (int k = 0; k < SIDE * SIDE * depth; k++) {
         const int at[3] = {k % SIDE, k / SIDE % SIDE, k / (SIDE * SIDE)};
         double x[3] = {0, 0, 0};

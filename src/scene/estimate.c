@@ -60,9 +60,23 @@ sample_request scene_sampling(const firn_scene *scene, size_t index)
                             .seed = snow->seed};
 }
 
+/* Points from a file, copied. */
+static firn_status copy_points(const point_set *set, int dimensions, sample_points *points)
+{
+    size_t bytes = set->table.count * (size_t)dimensions * sizeof *points->position;
+    *points = (sample_points){.count = set->table.count, .volume = set->volume};
+    points->position = malloc(bytes + 1);
+    if (!points->position)
+        return fail(FIRN_NO_MEMORY, "not enough memory for %zu points", set->table.count);
+    memcpy(points->position, set->state[FIRN_POSITION], bytes);
+    return FIRN_OK;
+}
+
 firn_status scene_sample(const firn_scene *scene, size_t index, sample_points *points)
 {
     const scene_snow *snow = &scene->snow[index];
+    if (snow->points.set)
+        return copy_points(snow->points.set, scene->settings.dimensions, points);
     sample_request request = scene_sampling(scene, index);
     firn_status status = sample_shape(&request, points);
     if (status == FIRN_OK)
@@ -145,6 +159,8 @@ static void warn_overlaps(const census *c, size_t index, const sample_points *po
     }
     for (size_t k = index + 1; k < scene->snow_count; k++) {
         const scene_snow *other = &scene->snow[k];
+        if (!other->shape)
+            continue;
         size_t inside = count_inside(&(collider){.shape = other->shape}, points, d);
         if (inside)
             warn(
@@ -257,12 +273,35 @@ static void count_material(census *c, const scene_snow *snow, const sample_point
     for (size_t p = 0; p < points->count; p++) {
         double x[3] = {0};
         memcpy(x, points->position + p * d, d * sizeof *x);
-        scene_place place = scene_place_of(material, snow->shape, x);
+        scene_place place = scene_place_in(c->scene, snow, x, p);
         scene_material here = scene_material_at(material, &place);
         density += here.density / (double)points->count;
         wave = fmax(wave, wave_speed(&here));
     }
     c->estimate->mass += density * points->volume;
+    c->estimate->wave_speed = fmax(c->estimate->wave_speed, wave);
+}
+
+/* Mass and stiffness where the file says them. */
+static void count_points(census *c, const scene_snow *snow, const sample_points *points)
+{
+    const scene_material *material = &c->scene->materials[snow->material];
+    const point_set *set = snow->points.set;
+    const double *mass = set->state[FIRN_MASS], *volume = set->state[FIRN_VOLUME];
+    double total = 0, wave = 0, mu0, lambda0;
+    scene_lame(material, &mu0, &lambda0);
+    for (size_t p = 0; p < points->count; p++) {
+        double each = volume ? volume[p] : points->volume / (double)points->count;
+        double m = mass ? mass[p] : material->density * each;
+        double mu = set->state[FIRN_MU0] ? set->state[FIRN_MU0][p] : mu0;
+        double lambda = set->state[FIRN_LAMBDA0] ? set->state[FIRN_LAMBDA0][p] : lambda0;
+        wave = fmax(wave, sqrt((lambda + 2 * mu) * each / m));
+        total += m;
+    }
+    if (mass)
+        c->estimate->mass += total;
+    else
+        count_material(c, snow, points);
     c->estimate->wave_speed = fmax(c->estimate->wave_speed, wave);
 }
 
@@ -276,7 +315,7 @@ static firn_status count_object(census *c, size_t index)
     double cell_volume = pow(scene->settings.cell_size, d);
 
     warn_unusual(e, &sampling_table, snow, snow->mark.where, "snow", snow->name);
-    double volume = shape_volume(snow->shape, d, 1e-2);
+    double volume = snow->shape ? shape_volume(snow->shape, d, 1e-2) : 0;
     if (volume / cell_volume * snow->particles_per_cell > most_sampled) {
         volume = shape_volume(snow->shape, d, 1e-3);
         e->particles += (size_t)fmin(volume / cell_volume * snow->particles_per_cell, 1e18);
@@ -290,10 +329,14 @@ static firn_status count_object(census *c, size_t index)
     if (status != FIRN_OK)
         return status;
     e->particles += points.count;
-    count_material(c, snow, &points);
+    if (snow->shape)
+        count_material(c, snow, &points);
+    else
+        count_points(c, snow, &points);
     count_cells(c, &points);
     warn_overlaps(c, index, &points);
-    warn_thin(c, snow, &points);
+    if (snow->shape)
+        warn_thin(c, snow, &points);
     sample_points_clear(&points);
     return FIRN_OK;
 }

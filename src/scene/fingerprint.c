@@ -109,7 +109,8 @@ static void hash_value(hash *h, const firn_scene *scene, const option *o, const 
         break;
     case OPTION_SHAPE:
         if (*(shape *const *)value)
-            hash_shape(h, *(shape *const *)value);
+            if (*(shape *const *)value)
+                hash_shape(h, *(shape *const *)value);
         break;
     case OPTION_TEXT:
     case OPTION_LINES:
@@ -142,6 +143,14 @@ uint64_t scene_fingerprint(const firn_scene *scene)
 {
     hash h = 0xcbf29ce484222325u;
     hash_table(&h, scene, &scene_table, (const char *)scene, PHYSICS);
+    for (size_t i = 0; i < scene->snow_count; i++)
+        if (scene->snow[i].points.set)
+            hash_integer(&h, scene->snow[i].points.set->fingerprint);
+    for (size_t i = 0; i < scene->material_count; i++)
+        for (size_t k = 0; k < scene->materials[i].vary_count; k++)
+            if (scene->materials[i].vary[k].attribute)
+                hash_bytes(&h, scene->materials[i].vary[k].attribute,
+                           strlen(scene->materials[i].vary[k].attribute));
     hash_deforms(&h, scene);
     return h;
 }

@@ -5,13 +5,15 @@
 #include "collider/collider.h"
 #include "firn/scene.h"
 #include "scene/picture.h"
+#include "scene/points.h"
 #include "shape/sample.h"
 
 typedef enum scene_vary_by {
     SCENE_BY_DEPTH,
     SCENE_BY_COVER,
     SCENE_BY_HEIGHT,
-    SCENE_BY_NOISE
+    SCENE_BY_NOISE,
+    SCENE_BY_ATTRIBUTE
 } scene_vary_by;
 typedef enum scene_blend { SCENE_BLEND, SCENE_STEPS } scene_blend;
 
@@ -26,7 +28,8 @@ typedef struct scene_vary {
     size_t ramp_count;
     scene_ramp *ramp;
     scene_blend blend;
-    double size; /* of noise, m */
+    double size;     /* of noise, m */
+    char *attribute; /* of points from a file; owned */
     int octaves;
     uint64_t seed;
 } scene_vary;
@@ -50,9 +53,20 @@ typedef struct scene_emit {
     double count;        /* of particles; 0: any number */
 } scene_emit;
 
+/* Particles as a file has them, in place of a shape that is filled. */
+typedef struct scene_points {
+    char *file; /* owned */
+    double scale;
+    unsigned up;
+    double translate[3];
+    point_set *set; /* shared */
+} scene_points;
+
 typedef struct scene_snow {
     char *name;
-    shape *shape;
+    shape *shape; /* NULL when it has points */
+    size_t has_points;
+    scene_points points;
     size_t material; /* index */
     sample_method method;
     double particles_per_cell;
@@ -131,6 +145,8 @@ firn_scene *scene_copy(const firn_scene *scene);
 
 /* What a material can differ by, at one place. */
 typedef struct scene_place {
+    const point_set *points; /* and the row there; NULL for shapes */
+    size_t row;
     double x[3];
     double depth; /* under the nearest surface of the shape, m */
     double cover; /* of the shape straight above, m */
@@ -138,6 +154,10 @@ typedef struct scene_place {
 
 /* What this material needs to know of a place in a shape. */
 scene_place scene_place_of(const scene_material *m, const shape *s, const double x[3]);
+
+/* The same of a particle of snow, which may come from a file: number `row` of it. */
+scene_place scene_place_in(const firn_scene *scene, const scene_snow *snow, const double x[3],
+                           size_t row);
 
 /* Its values there. */
 scene_material scene_material_at(const scene_material *m, const scene_place *p);

@@ -241,7 +241,7 @@ static const option material_rows[] = {
 #define AT(member) .offset = offsetof(scene_ramp, member), .physics = true
 static const option ramp_rows[] = {
     {"at", OPTION_REAL, AT(at), .required = true, .low = -LENGTH_LIMIT, .high = LENGTH_LIMIT,
-     .help = "Depth, cover or height in m; -1 to 1 for noise."},
+     .help = "Depth, cover or height in m; -1 to 1 for noise; the attribute's own unit."},
     {"scale", OPTION_REAL, AT(scale), .required = true, .low = 0, .open_low = true, .high = 1e6,
      .help = "What the values are multiplied by there."},
 };
@@ -255,17 +255,20 @@ const option_table ramp_table = {.title = "ramp",
 #define AT(member) .offset = offsetof(scene_vary, member), .physics = true
 static const option vary_rows[] = {
     {"by", OPTION_CHOICE, AT(by), .required = true,
-     .choices = WORDS("depth", "cover", "height", "noise"),
+     .choices = WORDS("depth", "cover", "height", "noise", "attribute"),
      .help = "`depth`: distance under the nearest surface of the shape (a shell). `cover`: snow of "
              "the shape straight above (a crust on top). `height`: y (layers). `noise`: smooth and "
-             "random (chunks)."},
+             "random (chunks). `attribute`: a column of `points` from a file."},
+    {"attribute", OPTION_TEXT, .offset = offsetof(scene_vary, attribute),
+     .help = "The name of the column; required for `attribute`."},
     {"values", OPTION_CHOICES, AT(values), .fallback = "[young_modulus]",
      .choices = WORDS("young_modulus", "poisson_ratio", "density", "hardening",
                       "critical_compression", "critical_stretch"),
      .help = "What is multiplied. Values stay within their allowed range; `density` changes the "
              "mass of particles."},
     {"ramp", OPTION_LIST, AT(ramp), .count_offset = offsetof(scene_vary, ramp_count),
-     .required = true, .table = &ramp_table, .help = "The factor."},
+     .table = &ramp_table,
+     .help = "The factor. Required, but for `attribute`, which is then the factor itself."},
     {"blend", OPTION_CHOICE, AT(blend), .fallback = "linear", .choices = WORDS("linear", "steps"),
      .help = "Between two entries of the ramp: `linear`, or `steps` that keep the lower one's."},
     {"size", OPTION_REAL, AT(size), .low = 0, .open_low = true, .high = LENGTH_LIMIT, .unit = "m",
@@ -315,8 +318,10 @@ const option_table sampling_table = {
 static const option snow_rows[] = {
     {"name", OPTION_TEXT, .offset = offsetof(scene_snow, name),
      .help = "For messages, `--set` and output; no two alike. Default: snow1, snow2, ..."},
-    {"shape", OPTION_SHAPE, AT(shape), .required = true, .table = &shape_table,
-     .help = "What is filled with snow; must have an end on every side."},
+    {"shape", OPTION_SHAPE, AT(shape), .table = &shape_table,
+     .help = "What is filled with snow; must have an end on every side. Or give `points`."},
+    {"points", OPTION_GROUP, AT(points), .count_offset = offsetof(scene_snow, has_points),
+     .table = &points_table, .help = "Particles from a file, instead of a `shape`."},
     {"material", OPTION_MATERIAL, AT(material), .fallback = "snow", .table = &material_table,
      .help = "The name of an entry of materials or of a preset."},
     {"sampling", OPTION_GROUP, .physics = true, .table = &sampling_table,
@@ -328,15 +333,71 @@ static const option snow_rows[] = {
 };
 #undef AT
 
+/* A material that asks for what only points have. */
+static firn_status check_attributes(const firn_scene *scene, const yaml_node *node,
+                                    const scene_snow *snow)
+{
+    const scene_material *m = &scene->materials[snow->material];
+    for (size_t k = 0; k < m->vary_count; k++)
+        if (m->vary[k].by == SCENE_BY_ATTRIBUTE)
+            return fail_at(node->at,
+                           "material '%s' varies by the attribute '%s', which only `points` from a "
+                           "file have; snow '%s' is a shape",
+                           m->name, m->vary[k].attribute, snow->name);
+    return FIRN_OK;
+}
+
+static firn_status check_points(firn_scene *scene, const yaml_node *node, scene_snow *snow)
+{
+    if (snow->shape)
+        return fail_at(yaml_find(node, "points")->key_at,
+                       "snow '%s' has both a shape and points; take one away", snow->name);
+    if (snow->emits)
+        return fail_at(yaml_find(node, "emit")->key_at,
+                       "points from a file cannot emit; use a shape");
+    return read_points(scene, yaml_find(node, "points"), snow);
+}
+
 static firn_status check_snow(firn_scene *scene, const yaml_node *node, void *entry)
 {
-    const scene_snow *snow = entry;
+    scene_snow *snow = entry;
     double low[3], high[3];
+    if (snow->has_points)
+        return check_points(scene, node, snow);
+    if (!snow->shape)
+        return fail_at(node->at, "shape is missing in snow; it needs one, or `points` from a file");
+    firn_status status = check_attributes(scene, node, snow);
+    if (status != FIRN_OK)
+        return status;
     if (shape_bounds(snow->shape, scene->settings.dimensions, low, high))
         return snow->emits ? read_emit(yaml_find(node, "emit"), &snow->emit) : FIRN_OK;
     return fail_at(yaml_find(node, "shape")->at,
                    "the shape of snow '%s' has no end; intersect the plane with a box", snow->name);
 }
+
+#define AT(member) .offset = offsetof(scene_points, member), .physics = true
+static const option points_rows[] = {
+    {"file", OPTION_FILE, .offset = offsetof(scene_points, file), .required = true,
+     .help = "PLY, VTKHDF (.hdf), a checkpoint (.h5), or text with a point a line and names of "
+             "columns in the first. A relative path starts at the scene file."},
+    {"scale", OPTION_REAL, AT(scale), .fallback = "1", .low = 0, .open_low = true,
+     .high = LENGTH_LIMIT, .help = "Metres for one unit of the file."},
+    {"up", OPTION_CHOICE, AT(up), .fallback = "y", .choices = WORDS("y", "z"),
+     .help = "Which axis of the file points up. `z`: they are turned to stand up here."},
+    {"translate", OPTION_POINT, AT(translate), .fallback = "[0, 0, 0]", COORDINATE,
+     .help = "A shift, made last."},
+};
+#undef AT
+const option_table points_table = {
+    .title = "points",
+    ROWS(points_rows),
+    .shorthand = "file",
+    .help =
+        "Particles as a file has them. Columns `velocity` (or vx, vy, vz), `mass`, `volume`, "
+        "`density`, `J_P`, `F_E`, and any value of a material by its name, hold for each "
+        "particle; what the file does not say follows from the material, and the volume from "
+        "`sampling.particles_per_cell`. The object's own `velocity` is added. Other columns can "
+        "vary a material, `by: attribute`."};
 
 const option_table snow_table = {.title = "snow",
                                  ROWS(snow_rows),

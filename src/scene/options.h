@@ -88,7 +88,7 @@ extern const option_table simulation_table, transfer_table, integrator_table, ou
 extern const option_table material_table, snow_table, sampling_table, collider_table;
 extern const option_table emit_table, kill_table; /* options_flow.c */
 extern const option_table deform_table;           /* deforms.c */
-extern const option_table path_table, key_table, vary_table, ramp_table;
+extern const option_table path_table, key_table, vary_table, ramp_table, points_table;
 extern const option_table shape_table, rotate_table;
 extern const option_table camera_table, render_table, light_table,
     surface_table; /* options_picture.c */
@@ -136,6 +136,9 @@ firn_status read_shape(firn_scene *scene, const char *name, const yaml_node *nod
 
 /* options_flow.c: checks what the rows of an emitter cannot say. */
 firn_status read_emit(const yaml_node *node, const scene_emit *e);
+
+/* points.c: loads the points of a snow object that names a file. */
+firn_status read_points(const firn_scene *scene, const yaml_node *node, scene_snow *snow);
 
 /* vary.c: checks what the rows of a variation cannot say. */
 firn_status read_vary(firn_scene *scene, const yaml_node *node, void *entry);

@@ -18,14 +18,18 @@ void firn_scene_destroy(firn_scene **scene)
     for (size_t i = 0; i < s->material_count; i++) {
         free(s->materials[i].name);
         free(s->materials[i].mark.where);
-        for (size_t k = 0; k < s->materials[i].vary_count; k++)
+        for (size_t k = 0; k < s->materials[i].vary_count; k++) {
             free(s->materials[i].vary[k].ramp);
+            free(s->materials[i].vary[k].attribute);
+        }
         free(s->materials[i].vary);
     }
     for (size_t i = 0; i < s->snow_count; i++) {
         free(s->snow[i].name);
         free(s->snow[i].mark.where);
         shape_destroy(&s->snow[i].shape);
+        free(s->snow[i].points.file);
+        point_set_release(&s->snow[i].points.set);
     }
     for (size_t i = 0; i < s->collider_count; i++) {
         free(s->colliders[i].name);
@@ -74,9 +78,11 @@ static void copy_material(scene_material *m)
     m->name = text_copy(m->name);
     m->mark.where = text_copy(m->mark.where);
     m->vary = copy_array(m->vary, m->vary_count, sizeof *m->vary);
-    for (size_t k = 0; k < m->vary_count; k++)
-        m->vary[k].ramp =
-            copy_array(m->vary[k].ramp, m->vary[k].ramp_count, sizeof *m->vary[k].ramp);
+    for (size_t k = 0; k < m->vary_count; k++) {
+        scene_vary *v = &m->vary[k];
+        v->ramp = copy_array(v->ramp, v->ramp_count, sizeof *v->ramp);
+        v->attribute = v->attribute ? text_copy(v->attribute) : NULL;
+    }
 }
 
 static void copy_collider(scene_collider *c)
@@ -106,7 +112,10 @@ firn_scene *scene_copy(const firn_scene *scene)
     for (size_t i = 0; i < c->snow_count; i++) {
         c->snow[i].name = text_copy(c->snow[i].name);
         c->snow[i].mark.where = text_copy(c->snow[i].mark.where);
-        c->snow[i].shape = shape_copy(c->snow[i].shape);
+        scene_points *p = &c->snow[i].points;
+        c->snow[i].shape = c->snow[i].shape ? shape_copy(c->snow[i].shape) : NULL;
+        p->file = p->file ? text_copy(p->file) : NULL;
+        point_set_share(p->set);
     }
     c->colliders = copy_array(c->colliders, c->collider_count, sizeof *c->colliders);
     for (size_t i = 0; i < c->collider_count; i++)

@@ -4,10 +4,12 @@
 #include "scene/options.h"
 #include "shape/noise.h"
 
-/* The ramp at a coordinate; beyond its ends it goes on level. */
+/* The ramp at a coordinate; beyond its ends it goes on level. Without a ramp, the coordinate. */
 static double ramp_at(const scene_vary *v, double at)
 {
     const scene_ramp *r = v->ramp;
+    if (v->ramp_count == 0)
+        return at;
     size_t k = 0;
     while (k + 1 < v->ramp_count && r[k + 1].at <= at)
         k++;
@@ -28,6 +30,8 @@ static double coordinate(const scene_vary *v, const scene_place *p)
         return p->x[1];
     case SCENE_BY_NOISE:
         return noise_at(v->seed, v->size, v->octaves, p->x);
+    case SCENE_BY_ATTRIBUTE:
+        return point_set_value(p->points, v->attribute, p->row);
     }
     return 0;
 }
@@ -85,6 +89,14 @@ scene_place scene_place_of(const scene_material *m, const shape *s, const double
     return p;
 }
 
+scene_place scene_place_in(const firn_scene *scene, const scene_snow *snow, const double x[3],
+                           size_t row)
+{
+    if (snow->shape)
+        return scene_place_of(&scene->materials[snow->material], snow->shape, x);
+    return (scene_place){.x = {x[0], x[1], x[2]}, .points = snow->points.set, .row = row};
+}
+
 firn_status read_vary(firn_scene *scene, const yaml_node *node, void *entry)
 {
     (void)scene;
@@ -94,6 +106,13 @@ firn_status read_vary(firn_scene *scene, const yaml_node *node, void *entry)
         if (!(v->ramp[k].at > v->ramp[k - 1].at))
             return fail_at(yaml_find(ramp->items[k], "at")->at, "at %g is not after %g before it",
                            v->ramp[k].at, v->ramp[k - 1].at);
+    const yaml_node *attribute = yaml_find(node, "attribute");
+    if (v->by != SCENE_BY_ATTRIBUTE && v->ramp_count == 0)
+        return fail_at(node->at, "ramp is missing in vary");
+    if (v->by == SCENE_BY_ATTRIBUTE && !attribute)
+        return fail_at(node->at, "attribute is missing: the name of a column of the points");
+    if (v->by != SCENE_BY_ATTRIBUTE && attribute)
+        return fail_at(attribute->key_at, "attribute belongs to `by: attribute`");
     if (v->by == SCENE_BY_NOISE && !size)
         return fail_at(node->at, "size is missing: how wide the features of the noise are, in m");
     if (v->by != SCENE_BY_NOISE && size)

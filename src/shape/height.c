@@ -114,7 +114,7 @@ static slope_point surface_at(const height_field *h, const double at[2])
 
 /* ---- The nearest point ----------------------------------------------------------------------- */
 
-/* From the surface point above `at`, the foot of x on the tangent plane, and again from there. A
+/* From the surface point `p` above `at`, the foot of x on the tangent plane, and again from there. A
  * step is at most a cell long. Returns the square of the distance to where it ends. */
 static double descend(const height_field *h, const double x[3], double at[2], slope_point *p)
 {
@@ -122,7 +122,7 @@ static double descend(const height_field *h, const double x[3], double at[2], sl
     const double longest = fmin(h->map.step[0], h->map.step[1]);
     double best = INFINITY, next[2] = {at[0], at[1]};
     for (int k = 0; k < MOST_STEPS; k++) {
-        slope_point q = surface_at(h, next);
+        slope_point q = k > 0 ? surface_at(h, next) : *p;
         const double to[3] = {x[0] - next[0], x[1] - q.height, x[2] - next[1]};
         double square = to[0] * to[0] + to[1] * to[1] + to[2] * to[2];
         if (!(square < best))
@@ -134,7 +134,7 @@ static double descend(const height_field *h, const double x[3], double at[2], sl
                        (1 + q.slope[0] * q.slope[0] + q.slope[1] * q.slope[1]);
         const double step[2] = {to[0] + along * q.slope[0], to[2] + along * q.slope[1]};
         double length = sqrt(step[0] * step[0] + step[1] * step[1]);
-        if (length < 1e-4 * longest)
+        if (length < 1e-3 * longest)
             break;
         for (int i = 0; i < 2; i++)
             next[i] = at[i] + step[i] * fmin(1, longest / length);
@@ -144,7 +144,7 @@ static double descend(const height_field *h, const double x[3], double at[2], sl
 
 /* The best of a few places around the one straight below, for starts that Newton's method alone
  * would not leave. */
-static void search(const height_field *h, const double x[3], double above, double at[2])
+static slope_point search(const height_field *h, const double x[3], double above, double at[2])
 {
     enum { REACH = 6 };
     const double from[2] = {x[0], x[2]};
@@ -161,6 +161,7 @@ static void search(const height_field *h, const double x[3], double above, doubl
             memcpy(at, there, sizeof there);
         }
     }
+    return surface_at(h, at);
 }
 
 /* The steepest slope within `reach` of a place. */
@@ -193,14 +194,14 @@ static double to_surface(const height_field *h, bool exact, double lift, const d
     const double sign = above > 0 ? 1 : -1;
     bool near = distance <= h->body.near;
     if (exact && !near)
-        search(h, x, fabs(above), at);
+        p = search(h, x, fabs(above), at);
     if (exact || near)
         distance = sqrt(descend(h, x, at, &p));
     if (!gradient)
         return sign * distance;
     double to[3] = {sign * (x[0] - at[0]), sign * (x[1] - p.height), sign * (x[2] - at[1])};
     double length = sqrt(to[0] * to[0] + to[1] * to[1] + to[2] * to[2]);
-    if (!(exact || near) || length < 1e-6 * h->map.step[0]) { /* the normal */
+    if (!(exact || near) || length < 0.05 * h->map.step[0]) { /* the normal */
         memcpy(to, (double[3]){-p.slope[0], 1, -p.slope[1]}, sizeof to);
         length = sqrt(1 + p.slope[0] * p.slope[0] + p.slope[1] * p.slope[1]);
     }
@@ -247,12 +248,12 @@ double height_distance(const height_field *h, bool exact, const double x[3], dou
     static const double down[3] = {0, -1, 0};
     double other[3];
     double d = to_surface(h, exact, h->body.thickness, x, gradient);
-    if (h->body.thickness > 0) {
+    if (h->body.thickness > 0 && d < 0) {
         double under = -to_surface(h, exact, 0, x, other);
         for (int i = 0; i < 3; i++)
             other[i] = -other[i];
         d = meet(d, under, gradient, other);
-    } else {
+    } else if (!(h->body.thickness > 0)) {
         d = meet(d, h->body.base - x[1], gradient, down);
     }
     double walls = to_walls(h, x, d, other);
