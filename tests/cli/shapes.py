@@ -1,11 +1,13 @@
 """Shapes from files, good ones by foreign writers and bad ones: what `firn check` says, and its exit code."""
 
+import os
 import struct
 import zlib
 
+import h5py
 import numpy
 
-from harness import Case, main
+from harness import SPACE, Case, main, particles
 
 try:
     import pyopenvdb
@@ -165,6 +167,68 @@ class Terrain(Shapes):
         self.refuse("bits.png", data[:45] + b"\xff\xff" + data[47:], "bits.png", kind="terrain")
         self.refuse("far.asc", GRID.replace("xllcorner 0", "xllcorner 9e8") + "1 2 3 " * 3, "origin",
                     kind="terrain", more=", origin: [0, 0, 0]")
+
+
+class Points(Shapes):
+    """Particles by foreign writers, and by Firn itself, back as the snow of another scene."""
+
+    def start_of(self, name, count):
+        """The state at time 0 of a scene with these points as its snow."""
+        text = "simulation: {cell_size: 0.1, frames: 0, rest_volume: sampled}\n"
+        scene = self.write("points.yaml", text + f"snow: [{{points: {name}}}]\n")
+        out = self.path(name + ".run")
+        self.firn("run", scene, "-o", out)
+        found = {key: particles(f"{out}/checkpoint.h5", key) for key in ("position", "velocity", "mass", "volume")}
+        self.assertEqual(len(found["mass"]), count)
+        return found
+
+    def test_ply(self):
+        rows = numpy.arange(40, dtype="<f4").reshape(5, 8) / 8 + 0.25
+        names = ["x", "y", "z", "vx", "vy", "vz", "mass", "volume"]
+        head = "ply\nformat binary_little_endian 1.0\nelement vertex 5\n"
+        head += "".join(f"property float {name}\n" for name in names) + "end_header\n"
+        self.bytes("five.ply", head.encode() + rows.tobytes())
+        found = self.start_of("five.ply", 5)
+        numpy.testing.assert_array_equal(found["position"], rows[:, :3])
+        numpy.testing.assert_array_equal(found["velocity"], rows[:, 3:6])
+        numpy.testing.assert_array_equal(found["mass"], rows[:, 6])
+        numpy.testing.assert_array_equal(found["volume"], rows[:, 7])
+
+    def test_vtkhdf(self):
+        x = numpy.random.default_rng(1).random((50, 3))
+        with h5py.File(self.path("cloud.hdf"), "w") as file:
+            group = file.create_group("VTKHDF")
+            group["Points"] = x
+            group["PointData/velocity"] = (2 * x).astype("f4")
+            group["PointData/label"] = numpy.arange(50)
+        found = self.start_of("cloud.hdf", 50)
+        numpy.testing.assert_array_equal(found["position"], x)
+        numpy.testing.assert_allclose(found["velocity"], 2 * x, rtol=1e-6)
+        numpy.testing.assert_allclose(found["volume"], 0.1**3 / 8)
+
+    def test_frame_of_a_run(self):
+        scene = self.write("ball.yaml", SPACE)
+        self.firn("run", scene, "-o", self.path("ball"), "--frames", 1)
+        with h5py.File(self.path("ball", "frame_0001.hdf"), "r") as file:
+            x, v = file["VTKHDF/Points"][()], file["VTKHDF/PointData/velocity"][()]
+        os.rename(self.path("ball", "frame_0001.hdf"), self.path("frame.hdf"))
+        found = self.start_of("frame.hdf", len(x))
+        numpy.testing.assert_array_equal(found["position"], x)
+        numpy.testing.assert_array_equal(found["velocity"], v)
+
+    def test_bad(self):
+        for name, data, words, code in (
+            ("none.ply", None, "No such file", MISSING),
+            ("cut.ply", b"ply\nformat binary_little_endian 1.0\nelement vertex 9\nproperty float x\nend_header\n", "cut.ply", CONTENT),
+            ("cut.hdf", b"\x89HDF\r\n\x1a\n" + bytes(90), "cut.hdf", CONTENT),
+            ("word.csv", b"x,y,z\n1,2,abc\n", "word.csv:2", CONTENT),
+        ):
+            if data is not None:
+                self.bytes(name, data)
+            scene = self.write("bad.yaml", f"simulation: {{cell_size: 0.1}}\nsnow: [{{points: {name}}}]\n")
+            _, err = self.firn("check", scene, code=code)
+            self.assertIn("bad.yaml:2", err)
+            self.assertIn(words, err)
 
 
 class Text(Shapes):
