@@ -102,10 +102,10 @@ typedef struct backend_ops {
     double (*memory)(const firn_settings *settings, size_t particles, size_t active_blocks);
 } backend_ops;
 
-extern const backend_ops cpu_backend;
+extern const backend_ops cpu_backend, cuda_backend;
 extern const backend_ops ref2_backend, ref3_backend; /* one source, compiled for each dimension */
 
-/* By name ("auto" or NULL chooses); NULL and a message when there is no such backend. */
-const backend_ops *backend_find(const char *name, int dimensions);
+/* By name ("auto" or NULL chooses for so many particles); NULL and a message when there is none. */
+const backend_ops *backend_find(const char *name, const firn_settings *settings, size_t particles);
 
 #endif

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cuda/cuda.h"
 #include "sim.h"
 #include "status.h"
 
@@ -46,8 +47,8 @@ static void warn_of_colliders(const firn_sim *sim)
 firn_status sim_make(const firn_scene *scene, const firn_sim_options *options, size_t count,
                      firn_sim **out)
 {
-    int dimensions = scene->settings.dimensions;
-    const backend_ops *ops = backend_find(options ? options->backend : NULL, dimensions);
+    const backend_ops *ops =
+        backend_find(options ? options->backend : NULL, &scene->settings, count);
     if (!ops)
         return FIRN_USAGE;
     if (scene->settings.integrator == FIRN_SEMI_IMPLICIT && !ops->has_solver)
@@ -72,6 +73,11 @@ firn_status sim_make(const firn_scene *scene, const firn_sim_options *options, s
         status = fail(FIRN_NO_MEMORY, "out of memory for %zu particles", count);
     if (status == FIRN_OK)
         status = scene_colliders(sim->scene, &sim->colliders);
+    bool chosen = !options || !options->backend || strcmp(options->backend, "auto") == 0;
+    if (status == FIRN_OK && chosen && ops == &cuda_backend && cuda_cannot(&sim->colliders)) {
+        log_message(FIRN_LOG_INFO, "backend cpu: %s", cuda_cannot(&sim->colliders));
+        sim->ops = &cpu_backend;
+    }
     if (status == FIRN_OK)
         status = flow_create(sim->scene, &sim->flow);
     if (status == FIRN_OK) {

@@ -7,11 +7,10 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "calm.h"
 #include "cpu/blocks.h"
 #include "cpu/kernels.h"
 #include "cpu/sleep.h"
-#define FIRN_DIM 3
-#include "method/stress_series.h"
 #include "status.h"
 
 /* Steps between two sorts of the particles' memory. It changes speed, never results. */
@@ -137,23 +136,10 @@ firn_status cpu_resize(backend *s, size_t count)
 static void choose_series(backend *s)
 {
     double strain = 0;
-    for (size_t k = 0; k < s->store.count; k++) {
-        const cpu_cold *c = &s->store.cold[k];
-        double low = 1 - c->theta_c, high = 1 + c->theta_s;
-        strain = fmax(strain, fmax(fabs(1 - low * low), fabs(high * high - 1)));
-    }
-    /* |E|^2 is the sum of three squared eigenvalues; the rest is room for rounding. */
-    double reach = fmin(0.8, 1.02 * sqrt(3) * strain + 1e-4);
-    cpu_pass *pass = &s->pass;
-    pass->series_reach = (float)reach;
-    pass->series_terms = 0;
-    double power = 1, term;
-    do {
-        double c = stress_series_coefficient(pass->series_terms);
-        term = fabs(c) * power;
-        pass->series[pass->series_terms++] = (float)c;
-        power *= reach;
-    } while (term > 1e-8 && pass->series_terms < CPU_SERIES_MAX);
+    for (size_t k = 0; k < s->store.count; k++)
+        strain = fmax(
+            strain, stress_series_strain_most(s->store.cold[k].theta_c, s->store.cold[k].theta_s));
+    s->pass.series = stress_series_plan_for(strain);
 }
 
 static void know_waves(backend *s)
@@ -386,37 +372,19 @@ static firn_status report_bad(backend *s, const cpu_outcome *outcome, step_repor
                                     report->bad_what, report->bad_value);
 }
 
-/* The largest speed of any body where snow may meet it. */
-static double body_speed(const backend *s)
-{
-    double low[3], high[3], speed = 0;
-    if (!s->colliders->limits_steps)
-        return 0;
-    cpu_bounds(s, low, high);
-    for (size_t c = 0; c < s->colliders->count; c++)
-        speed = fmax(speed, collider_speed(&s->colliders->poses[c], low, high));
-    return speed;
-}
-
-/*
- * The speed of nodes along an axis up to which G2P cannot spoil a particle; negative when there is none.
- *
- * While no component of a node's velocity exceeds `calm`, entries of dt grad v are at most 2 calm dt/h
- * (the slopes of a spline sum to 2 at most), three of them less than 1: I + dt grad v keeps its
- * orientation, and J_P its sign. And |v_p| is at most sqrt(3) calm, with FLIP more by
- * alpha (|v_p| + |v_i|), and by twice the speed of a body that it meets. The first step meets values
- * from outside.
- */
-static float calm_speed(backend *s, double dt)
+/* The first step meets values from outside: there nothing is calm. */
+static float calm_of(backend *s, double dt)
 {
     if (s->steps == 0)
         return -1;
     step_limits limits;
     cpu_limits(s, &limits);
-    double cell = s->settings->cell_size / dt; /* m/s: a cell in this step */
-    double flip = s->settings->transfer == FIRN_APIC ? 0 : 2 * s->settings->blend;
-    double rest = cell - flip * limits.max_speed - 2 * body_speed(s);
-    return (float)fmin(0.16 * cell, rest / 1.75);
+    double low[3], high[3], bodies = 0;
+    if (s->colliders->limits_steps) {
+        cpu_bounds(s, low, high);
+        bodies = calm_body_speed(s->colliders, low, high);
+    }
+    return calm_speed(s->settings, dt, limits.max_speed, bodies);
 }
 
 /* Steps 7 to 9 on trial, for the blocks of a range whose stencils reach a wild node: light nodes at the
@@ -475,7 +443,7 @@ static firn_status cpu_step(backend *s, const step_plan *plan, step_report *repo
     if (status != FIRN_OK)
         return status;
     s->places_known = false;
-    s->pass.calm = calm_speed(s, plan->dt);
+    s->pass.calm = calm_of(s, plan->dt);
     fill_pass(s, plan->dt);
     if (s->steps++ % MEMORY_SORT_EVERY == MEMORY_SORT_EVERY - 1)
         status = sort_memory(&s->store, &s->grid, s->threads);

@@ -23,6 +23,7 @@
 #include <stdint.h>
 
 #include "backend.h"
+#include "method/stress_series_plan.h"
 
 #define CPU_NONE UINT32_MAX
 
@@ -105,9 +106,6 @@ typedef struct cpu_grid {
 /* Where a particle went: direction * 64 + cell. */
 typedef uint16_t cpu_destination;
 
-/* The most terms of method/stress_series.h that are worth it before the SVD is cheaper. */
-enum { CPU_SERIES_MAX = 48 };
-
 /* What the grid pass notes of nodes for step 6, and what it gets back. */
 typedef struct cpu_nodes {
     float *m;      /* [block][CPU_CELLS]: masses, 0 where nothing is */
@@ -137,9 +135,7 @@ typedef struct cpu_pass {
     float gravity[3];
     bool trial; /* G2P only finds out whether a particle would go wrong, and writes nothing */
     float calm; /* m/s: while no node is faster along any axis, no particle can go wrong in G2P */
-    int series_terms; /* of method/stress_series.h, enough for |F F^T - I| <= series_reach */
-    float series_reach;
-    float series[CPU_SERIES_MAX];
+    stress_series_plan series;
 } cpu_pass;
 
 /* A thread's answer to a pass. */

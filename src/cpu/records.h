@@ -166,9 +166,8 @@ FN mat particles_stress(const cpu_pass *pass, const particles *p)
 {
     lame hard = snow_harden(p->mu0, p->lambda0, p->xi, p->J_P);
     mat E = stress_series_strain(p->F_E);
-    lane_mask near = (stress_series_size(E) <= R(pass->series_reach) * R(pass->series_reach)) &
-                     (mat_det(p->F_E) > R(0));
-    mat t = stress_series(p->F_E, E, hard, pass->series, pass->series_terms);
+    lane_mask near = stress_series_holds(&pass->series, p->F_E, E);
+    mat t = stress_series(p->F_E, E, hard, &pass->series);
     if (__builtin_expect(!lane_all(near), 0)) {
         svd s = svd_of(p->F_E);
         mat exact = snow_kirchhoff(s.U, s.sigma, hard);

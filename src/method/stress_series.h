@@ -16,6 +16,7 @@
 #define FIRN_METHOD_STRESS_SERIES_H
 
 #include "method/snow_law.h"
+#include "method/stress_series_plan.h"
 
 #if FIRN_DIM == 3
 
@@ -45,18 +46,17 @@ FN real stress_series_dilation(mat F)
     return mat_trace(G) + (mat_trace(cof) + det);
 }
 
-/* Coefficient k of (1 + e - sqrt(1 + e)) / e = sum_k c_k e^k: 1/2, 1/8, -1/16, 5/128, ... */
-static inline double stress_series_coefficient(int k)
+/* Where the plan holds. */
+FN lane_mask stress_series_holds(const stress_series_plan *plan, mat F, mat E)
 {
-    double binomial = 0.5; /* (1/2 choose k + 1) */
-    for (int i = 1; i <= k; i++)
-        binomial *= (0.5 - i) / (i + 1);
-    return k == 0 ? 1 - binomial : -binomial;
+    return (stress_series_size(E) <= R(plan->reach) * R(plan->reach)) & (mat_det(F) > R(0));
 }
 
-/* P F^T by `terms` terms with these coefficients. */
-FN mat stress_series(mat F, mat E, lame l, const float *coefficients, int terms)
+/* P F^T, where the plan holds. */
+FN mat stress_series(mat F, mat E, lame l, const stress_series_plan *plan)
 {
+    const float *coefficients = plan->coefficient;
+    int terms = plan->terms;
     mat E2 = mat_mul(E, E);
     /* E^3 = i1 E^2 - i2 E + i3 I */
     real i1 = mat_trace(E), i2 = R(0.5) * (i1 * i1 - mat_trace(E2));

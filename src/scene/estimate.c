@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "backend.h"
+#include "cuda/cuda.h"
 #include "firn/io.h"
 #include "method/time_step.h"
 #include "scene/occupancy.h"
@@ -405,12 +406,28 @@ static void estimate_space(census *c, const backend_ops *ops)
         FRAME_COPIES * (double)e->particles * frame_bytes(s);
 }
 
+/* Whether the GPU has room, and for how many particles it has. */
+static void warn_gpu(const census *c, const backend_ops *ops)
+{
+    const firn_settings *s = &c->scene->settings;
+    firn_estimate *e = c->estimate;
+    if (ops != &cuda_backend || e->particles == 0)
+        return;
+    double blocks = (double)cell_set_blocks(&c->bases, s->dimensions, BLOCK_WIDTH);
+    double needed = cuda_memory(s, e->particles, (size_t)blocks), room = cuda_free_memory();
+    if (needed > room)
+        warn(e,
+             "the GPU has %.3g GB free, and this needs %.3g GB of them: at most about %.0f "
+             "particles "
+             "fit (simulation.resolution scales their number)",
+             1e-9 * room, 1e-9 * needed, (double)e->particles * room / needed);
+}
+
 firn_status firn_scene_estimate(const firn_scene *scene, const firn_sim_options *options,
                                 firn_estimate *estimate)
 {
     *estimate = (firn_estimate){0};
-    const backend_ops *ops =
-        backend_find(options ? options->backend : NULL, scene->settings.dimensions);
+    const backend_ops *ops = backend_find(options ? options->backend : NULL, &scene->settings, 0);
     if (!ops)
         return FIRN_USAGE;
     if (scene->snow_count == 0)
@@ -427,6 +444,7 @@ firn_status firn_scene_estimate(const firn_scene *scene, const firn_sim_options 
         warn_still(&c);
         estimate_time(&c, ops);
         estimate_space(&c, ops);
+        warn_gpu(&c, ops);
         status = warn_colliders(&c);
     }
     if (status != FIRN_OK)

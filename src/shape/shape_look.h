@@ -164,6 +164,8 @@ EVERYWHERE shape_value shape_combine_values(shape_kind op, shape_value a, shape_
 
 EVERYWHERE double shape_look(const shape *s, field_use use, const double x[3], double gradient[3])
 {
+    if (s->count == 1)
+        return shape_primitive_distance(s->ops, use, x, gradient);
     shape_value stack[SHAPE_MAX_DEPTH];
     size_t top = 0;
     for (size_t n = 0; n < s->count; n++) {

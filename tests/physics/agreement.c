@@ -149,9 +149,10 @@ int main(int argc, char **argv)
 {
     use_backend(argc, argv);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_reference), cmocka_unit_test(test_threads),
-        cmocka_unit_test(test_solver),    cmocka_unit_test(test_threads_of_solver),
-        cmocka_unit_test(test_far_away),  cmocka_unit_test(test_long_run),
+        cmocka_unit_test(test_reference),
+        cmocka_unit_test(test_threads),
+        cmocka_unit_test(test_far_away),
+        cmocka_unit_test(test_long_run),
     };
     return cmocka_run_group_tests_name("agreement", tests, NULL, NULL);
 }

@@ -1,0 +1,17 @@
+/* The backend `cuda` as sim.c knows it. */
+#include "cuda/cuda.h"
+
+const backend_ops cuda_backend = {
+    .name = "cuda",
+    .is_double = false,
+    .create = cuda_create,
+    .destroy = cuda_destroy,
+    .resize = cuda_resize,
+    .reshape = cuda_reshape,
+    .set = cuda_set,
+    .get = cuda_get,
+    .step = cuda_step,
+    .limits = cuda_limits,
+    .bounds = cuda_bounds,
+    .memory = cuda_memory,
+};

@@ -1,0 +1,200 @@
+/* The colliders on the GPU: the same structures, with pointers into its memory. */
+#include "cuda/state.cuh"
+
+/* ---- Copies ----------------------------------------------------------------------------------- */
+
+static void free_list(device_list *list)
+{
+    for (size_t n = 0; n < list->count; n++)
+        device_free(&list->memory[n]);
+    free(list->memory);
+    *list = (device_list){};
+}
+
+static firn_status remember(device_list *list, void *memory)
+{
+    void **more = (void **)realloc(list->memory, (list->count + 1) * sizeof *more);
+    if (!more)
+        return fail(FIRN_NO_MEMORY, "out of memory for colliders");
+    list->memory = more;
+    list->memory[list->count++] = memory;
+    return FIRN_OK;
+}
+
+/* A copy on the GPU of so many bytes, to be freed with the list. */
+static firn_status upload(device_list *list, const void *from, size_t bytes, void *pointer)
+{
+    void *memory = NULL;
+    firn_status status = device_allocate(&memory, bytes, "colliders");
+    if (status == FIRN_OK && (status = remember(list, memory)) != FIRN_OK)
+        device_free(&memory);
+    if (status == FIRN_OK)
+        status = cuda_check(cudaMemcpy(memory, from, bytes, cudaMemcpyHostToDevice),
+                            "copying colliders to the GPU");
+    memcpy(pointer, &memory, sizeof memory);
+    return status;
+}
+
+static firn_status upload_level_set(device_list *list, const level_set *from, level_set **out)
+{
+    level_set set = *from;
+    size_t places = (size_t)set.size[0] * (size_t)set.size[1] * (size_t)set.size[2];
+    firn_status status = upload(list, from->table, places * sizeof *set.table, &set.table);
+    if (status == FIRN_OK)
+        status = upload(list, from->far, places * sizeof *set.far, &set.far);
+    if (status == FIRN_OK)
+        status = upload(list, from->depth, places * sizeof *set.depth, &set.depth);
+    if (status == FIRN_OK)
+        status = upload(list, from->samples,
+                        set.block_count * LEVEL_SET_BLOCK * sizeof *set.samples, &set.samples);
+    set.place = NULL;
+    return status == FIRN_OK ? upload(list, &set, sizeof set, out) : status;
+}
+
+/* ---- Shapes ----------------------------------------------------------------------------------- */
+
+static firn_status upload_field(device_list *list, const shape_field *field, shape_field **out)
+{
+    shape_field copy = *field;
+    copy.tree = NULL;
+    firn_status status = upload_level_set(list, field->level_set, &copy.level_set);
+    return status == FIRN_OK ? upload(list, &copy, sizeof copy, out) : status;
+}
+
+static firn_status upload_shape(device_list *list, const shape *from, shape **out)
+{
+    shape copy = *from;
+    shape_op *ops = (shape_op *)malloc((from->count + 1) * sizeof *ops);
+    if (!ops)
+        return fail(FIRN_NO_MEMORY, "out of memory for a collider");
+    memcpy(ops, from->ops, from->count * sizeof *ops);
+    firn_status status = FIRN_OK;
+    for (size_t n = 0; n < from->count && status == FIRN_OK; n++)
+        if (from->ops[n].field)
+            status = upload_field(list, from->ops[n].field, &ops[n].field);
+    if (status == FIRN_OK)
+        status = upload(list, ops, from->count * sizeof *ops, &copy.ops);
+    if (status == FIRN_OK)
+        status = upload(list, &copy, sizeof copy, out);
+    free(ops);
+    return status;
+}
+
+firn_status bodies_upload(const collider_set *set, device_bodies *out)
+{
+    *out = (device_bodies){};
+    if (set->count == 0)
+        return FIRN_OK;
+    collider *items = (collider *)malloc(set->count * sizeof *items);
+    out->shown = (collider_pose *)malloc(set->count * sizeof *out->shown);
+    out->keys = (device_key(*)[2])calloc(set->count, sizeof *out->keys);
+    out->count = set->count;
+    firn_status status = FIRN_OK;
+    if (!items || !out->shown || !out->keys)
+        status = fail(FIRN_NO_MEMORY, "out of memory for colliders");
+    for (size_t n = 0; n < set->count && status == FIRN_OK; n++) {
+        items[n] = set->items[n];
+        items[n].motion.keys = NULL;
+        items[n].deform = NULL;
+        if (items[n].shape)
+            status = upload_shape(&out->list, set->items[n].shape, &items[n].shape);
+    }
+    collider_set copy = *set;
+    if (status == FIRN_OK)
+        status = upload(&out->list, items, set->count * sizeof *items, &copy.items);
+    if (status == FIRN_OK)
+        status = upload(&out->list, set->poses, set->count * sizeof *set->poses, &out->poses);
+    copy.poses = out->poses;
+    if (status == FIRN_OK)
+        status = upload(&out->list, &copy, sizeof copy, &out->set);
+    if (status == FIRN_OK)
+        status = bodies_move(set, out, 0);
+    free(items);
+    if (status != FIRN_OK)
+        bodies_free(out);
+    return status;
+}
+
+/* Terrain is followed along its raster by code that the GPU does not have. */
+const char *cuda_cannot(const collider_set *set)
+{
+    for (size_t n = 0; n < set->count; n++)
+        for (size_t k = 0; set->items[n].shape && k < set->items[n].shape->count; k++)
+            if (set->items[n].shape->ops[k].field && !set->items[n].shape->ops[k].field->level_set)
+                return "a collider is terrain, which only the processor can follow";
+    return NULL;
+}
+
+/* ---- Motion ----------------------------------------------------------------------------------- */
+
+/* Whether this is a copy of that key. Keys move, so another one in the same memory has other bounds. */
+static bool is_copy_of(const device_key *key, const deform_key *host)
+{
+    return key->host == host && key->set == host->set &&
+           !memcmp(key->low, host->set->low, sizeof key->low) &&
+           !memcmp(key->high, host->set->high, sizeof key->high);
+}
+
+static firn_status upload_key(const deform_key *host, device_key *key)
+{
+    free_list(&key->list);
+    *key = (device_key){.host = host, .set = host->set};
+    memcpy(key->low, host->set->low, sizeof key->low);
+    memcpy(key->high, host->set->high, sizeof key->high);
+    deform_key copy = {};
+    firn_status status = upload_level_set(&key->list, host->set, &copy.set);
+    size_t bytes = host->set->block_count * DEFORM_BLOCK * sizeof *host->velocity;
+    if (status == FIRN_OK)
+        status = upload(&key->list, host->velocity, bytes, &copy.velocity);
+    return status == FIRN_OK ? upload(&key->list, &copy, sizeof copy, &key->device) : status;
+}
+
+/* The copies of the keys about now: what was `to` is `from` next, and stays. */
+static firn_status show_keys(const deform_pose *pose, device_key keys[2])
+{
+    const deform_key *wanted[2] = {pose->from, pose->to};
+    if (!is_copy_of(&keys[0], wanted[0]) && is_copy_of(&keys[1], wanted[0])) {
+        device_key spare = keys[0];
+        keys[0] = keys[1];
+        keys[1] = spare;
+    }
+    firn_status status = FIRN_OK;
+    for (int k = 0; k < 2 && status == FIRN_OK; k++)
+        if (!is_copy_of(&keys[k], wanted[k]))
+            status = upload_key(wanted[k], &keys[k]);
+    return status;
+}
+
+firn_status bodies_move(const collider_set *set, device_bodies *bodies, cudaStream_t stream)
+{
+    if (!bodies->set)
+        return FIRN_OK;
+    firn_status status = FIRN_OK;
+    for (size_t n = 0; n < set->count && status == FIRN_OK; n++) {
+        collider_pose *pose = &bodies->shown[n];
+        *pose = set->poses[n];
+        if (!pose->deform.from)
+            continue;
+        status = show_keys(&set->poses[n].deform, bodies->keys[n]);
+        pose->deform.from = bodies->keys[n][0].device;
+        pose->deform.to = bodies->keys[n][1].device;
+    }
+    if (status != FIRN_OK)
+        return status;
+    return cuda_check(cudaMemcpyAsync(bodies->poses, bodies->shown,
+                                      set->count * sizeof *bodies->shown, cudaMemcpyHostToDevice,
+                                      stream),
+                      "moving colliders");
+}
+
+void bodies_free(device_bodies *bodies)
+{
+    free_list(&bodies->list);
+    for (size_t n = 0; bodies->keys && n < bodies->count; n++) {
+        free_list(&bodies->keys[n][0].list);
+        free_list(&bodies->keys[n][1].list);
+    }
+    free(bodies->keys);
+    free(bodies->shown);
+    *bodies = (device_bodies){};
+}

@@ -1,0 +1,465 @@
+/*
+ * Home blocks: which there are, which particles each has, and where they lie in memory.
+ *
+ * A sort builds the set of blocks anew, in a hash table of coordinates: first the homes of particles,
+ * then the blocks around them. Within a home, particles are ordered by their rank in their cell, then
+ * by cell, so that the lanes of a warp stand in different cells and seldom add to the same node. Which
+ * particle of a cell gets which rank is left to chance: no result depends on it.
+ */
+#include "cuda/state.cuh"
+
+enum { SORT_THREADS = 256 };
+enum counter { HOMES, BLOCKS, CURSOR, DENSEST, FULL, COUNTERS };
+
+#define EMPTY_KEY 0xffffffffffffffffull
+
+/* By value to the kernels of a sort. */
+typedef struct sort_view {
+    grid_view grid;
+    unsigned long long *keys;
+    uint32_t *values;
+    uint32_t hash_mask;
+    uint32_t home_capacity, block_capacity;
+    uint32_t *cell_count; /* BLOCK_CELLS a home */
+    uint32_t *counters;
+    particles_view p;
+    uint32_t *key, *order;
+    uint32_t count;
+} sort_view;
+
+/* ---- The hash table --------------------------------------------------------------------------- */
+
+static __device__ unsigned long long key_of(int4 at)
+{
+    const unsigned long long mask = (1ull << 21) - 1;
+    return ((unsigned long long)at.x & mask) | ((unsigned long long)at.y & mask) << 21 |
+           ((unsigned long long)at.z & mask) << 42;
+}
+
+static __device__ uint32_t hash_of(unsigned long long key)
+{
+    key ^= key >> 31;
+    key *= 0x9E3779B97F4A7C15ull;
+    return (uint32_t)(key >> 32);
+}
+
+/* The number of the block at these coordinates, a new one from the counter if there was none; NO_BLOCK,
+ * and FULL is set, when there is no room. */
+static __device__ uint32_t find_or_add(const sort_view &s, int4 at, int counter, uint32_t capacity)
+{
+    unsigned long long key = key_of(at);
+    for (uint32_t slot = hash_of(key) & s.hash_mask, tries = 0; tries <= s.hash_mask;
+         slot = (slot + 1) & s.hash_mask, tries++) {
+        unsigned long long old = *(volatile unsigned long long *)&s.keys[slot];
+        if (old == EMPTY_KEY)
+            old = atomicCAS(&s.keys[slot], EMPTY_KEY, key);
+        if (old == EMPTY_KEY) {
+            uint32_t number = atomicAdd(&s.counters[counter], 1);
+            if (number < capacity)
+                s.grid.at[number] = at;
+            else
+                s.counters[FULL] = 1;
+            number = number < capacity ? number : NO_BLOCK - 1;
+            __threadfence();
+            atomicExch(&s.values[slot], number);
+            return number;
+        }
+        if (old != key)
+            continue;
+        uint32_t number;
+        while ((number = *(volatile uint32_t *)&s.values[slot]) == NO_BLOCK)
+            ; /* the thread that made it is about to say */
+        return number;
+    }
+    s.counters[FULL] = 1;
+    return NO_BLOCK - 1;
+}
+
+/* ---- Keys: home and cell of every particle ---------------------------------------------------- */
+
+static __device__ void take_cell(const sort_view &s, uint32_t k, uint32_t home, int cell)
+{
+    if (home >= s.home_capacity)
+        return;
+    s.key[k] = home * BLOCK_CELLS + (uint32_t)cell;
+    s.order[k] = atomicAdd(&s.cell_count[home * BLOCK_CELLS + (uint32_t)cell], 1); /* its rank */
+}
+
+/* The same offset in a cell, in cell `cell` of a block. */
+static __device__ void place_in(int *at, int cell)
+{
+    *at = (*at & ((1 << PLACE_BITS) - 1)) | cell << PLACE_BITS;
+}
+
+/* From the cells of the rows. */
+static __global__ void first_keys(const sort_view s, const int *x, const int *y, const int *z)
+{
+    uint32_t k = blockIdx.x * SORT_THREADS + threadIdx.x;
+    if (k >= s.count)
+        return;
+    int cell[3] = {x[k], y[k], z[k]};
+    uint32_t home = find_or_add(s, make_int4(cell[0] >> 2, cell[1] >> 2, cell[2] >> 2, 0), HOMES,
+                                s.home_capacity);
+    for (int a = 0; a < 3; a++)
+        place_in(&((int *)s.p.array[AT_X + a])[k], cell[a] & 3);
+    take_cell(s, k, home, (cell[0] & 3) + 4 * (cell[1] & 3) + 16 * (cell[2] & 3));
+}
+
+static __device__ int direction_of(int cx, int cy, int cz)
+{
+    return ((cx >> 2) + 1) + 3 * ((cy >> 2) + 1) + 9 * ((cz >> 2) + 1);
+}
+
+/* From where they have drifted to: one CUDA block an old home. Places are not changed yet, so that the
+ * sort can start over with more room. */
+static __global__ void next_keys(const sort_view s, const grid_view old)
+{
+    __shared__ uint32_t wanted[DIRECTIONS], home[DIRECTIONS];
+    uint32_t block = blockIdx.x, first = old.first[block], count = old.count[block];
+    if (threadIdx.x < DIRECTIONS)
+        wanted[threadIdx.x] = 0;
+    __syncthreads();
+    const int *x = (const int *)s.p.array[AT_X], *y = (const int *)s.p.array[AT_Y],
+              *z = (const int *)s.p.array[AT_Z];
+    for (uint32_t k = first + threadIdx.x; k < first + count; k += SORT_THREADS)
+        wanted[direction_of(x[k] >> PLACE_BITS, y[k] >> PLACE_BITS, z[k] >> PLACE_BITS)] = 1;
+    __syncthreads();
+    if (threadIdx.x < DIRECTIONS && wanted[threadIdx.x]) {
+        int4 at = old.at[block];
+        at.x += (int)threadIdx.x % 3 - 1;
+        at.y += (int)threadIdx.x / 3 % 3 - 1;
+        at.z += (int)threadIdx.x / 9 - 1;
+        home[threadIdx.x] = find_or_add(s, at, HOMES, s.home_capacity);
+    }
+    __syncthreads();
+    for (uint32_t k = first + threadIdx.x; k < first + count; k += SORT_THREADS) {
+        int cx = x[k] >> PLACE_BITS, cy = y[k] >> PLACE_BITS, cz = z[k] >> PLACE_BITS;
+        take_cell(s, k, home[direction_of(cx, cy, cz)], (cx & 3) + 4 * (cy & 3) + 16 * (cz & 3));
+    }
+}
+
+/* Offsets from the new homes. */
+static __global__ void rebase(const sort_view s)
+{
+    uint32_t k = blockIdx.x * SORT_THREADS + threadIdx.x;
+    if (k >= s.count)
+        return;
+    for (int a = 0; a < 3; a++) {
+        int *at = (int *)s.p.array[AT_X + a];
+        at[k] -= (at[k] >> PLACE_BITS >> 2) * (4 << PLACE_BITS);
+    }
+}
+
+/* ---- Blocks ----------------------------------------------------------------------------------- */
+
+/* Where a home's particles will lie, and how many it has: one warp a home. */
+static __global__ void place_homes(const sort_view s)
+{
+    uint32_t home = (blockIdx.x * SORT_THREADS + threadIdx.x) / 32, lane = threadIdx.x & 31;
+    if (home >= s.grid.home_count)
+        return;
+    uint32_t a = s.cell_count[home * BLOCK_CELLS + lane];
+    uint32_t b = s.cell_count[home * BLOCK_CELLS + 32 + lane];
+    uint32_t sum = a + b, most = max(a, b);
+    for (int k = 16; k > 0; k >>= 1) {
+        sum += __shfl_xor_sync(0xffffffffu, sum, k);
+        most = max(most, __shfl_xor_sync(0xffffffffu, most, k));
+    }
+    if (lane != 0)
+        return;
+    s.grid.count[home] = sum;
+    s.grid.first[home] = atomicAdd(&s.counters[CURSOR], sum);
+    atomicMax(&s.counters[DENSEST], most);
+}
+
+/* The blocks around every home. In 2D there is only one layer. */
+static __global__ void find_near(const sort_view s, bool planar)
+{
+    uint32_t n = blockIdx.x * SORT_THREADS + threadIdx.x;
+    if (n >= s.grid.home_count * DIRECTIONS)
+        return;
+    int4 at = s.grid.at[n / DIRECTIONS];
+    int direction = (int)(n % DIRECTIONS), dz = direction / 9 - 1;
+    uint32_t number = NO_BLOCK;
+    if (!planar || dz == 0) {
+        at.x += direction % 3 - 1;
+        at.y += direction / 3 % 3 - 1;
+        at.z += dz;
+        number = find_or_add(s, at, BLOCKS, s.block_capacity);
+    }
+    s.grid.near[n] = number;
+}
+
+/* ---- Order ------------------------------------------------------------------------------------ */
+
+/* From home, cell and rank to a place in memory: those of lower rank in any cell come first, then those
+ * of the same rank in the cells before. */
+static __global__ void find_order(const sort_view s)
+{
+    uint32_t k = blockIdx.x * SORT_THREADS + threadIdx.x;
+    if (k >= s.count)
+        return;
+    uint32_t home = s.key[k] / BLOCK_CELLS, cell = s.key[k] % BLOCK_CELLS, rank = s.order[k];
+    const uint4 *counts = (const uint4 *)(s.cell_count + home * BLOCK_CELLS);
+    uint32_t to = s.grid.first[home];
+    for (uint32_t c = 0; c < BLOCK_CELLS / 4; c++) {
+        uint4 n = counts[c];
+        to += min(n.x, rank) + min(n.y, rank) + min(n.z, rank) + min(n.w, rank);
+        to += (n.x > rank && 4 * c < cell) + (n.y > rank && 4 * c + 1 < cell) +
+              (n.z > rank && 4 * c + 2 < cell) + (n.w > rank && 4 * c + 3 < cell);
+    }
+    s.order[k] = to;
+}
+
+static __global__ void move_values(uint32_t count, const uint32_t *order, const uint32_t *from,
+                                   uint32_t *to)
+{
+    uint32_t k = blockIdx.x * SORT_THREADS + threadIdx.x;
+    if (k < count)
+        to[order[k]] = from[k];
+}
+
+static __global__ void keep_home(uint32_t count, const uint32_t *order, const uint32_t *key,
+                                 uint32_t *home)
+{
+    uint32_t k = blockIdx.x * SORT_THREADS + threadIdx.x;
+    if (k < count)
+        home[order[k]] = key[k] / BLOCK_CELLS;
+}
+
+/* ---- On the host ------------------------------------------------------------------------------ */
+
+static unsigned groups(size_t items)
+{
+    return (unsigned)((items + SORT_THREADS - 1) / SORT_THREADS);
+}
+
+/* ---- Room ------------------------------------------------------------------------------------- */
+
+static void free_lists(grid_view *grid)
+{
+    device_free(&grid->at);
+    device_free(&grid->first);
+    device_free(&grid->count);
+}
+
+static void free_table(backend *s)
+{
+    free_lists(&s->grid);
+    device_free(&s->grid.near);
+    device_free(&s->grid.bodies);
+    device_free(&s->grid.node_bodies);
+    device_free(&s->grid.body_list);
+    device_free(&s->grid.wild);
+    device_free(&s->hash_keys);
+    device_free(&s->hash_values);
+    device_free(&s->cell_count);
+    s->home_capacity = 0;
+}
+
+void sort_free(backend *s)
+{
+    free_table(s);
+    free_lists(&s->old);
+    device_free(&s->grid.nodes);
+    device_free(&s->counters);
+    s->node_capacity = s->old_capacity = 0;
+}
+
+/* Blocks that so many homes may need, halos and all. */
+static size_t blocks_for(size_t homes)
+{
+    return 4 * homes + 4096;
+}
+
+static firn_status allocate_lists(grid_view *grid, size_t homes)
+{
+    firn_status status = device_allocate(&grid->at, blocks_for(homes) * sizeof *grid->at, "blocks");
+    if (status == FIRN_OK)
+        status = device_allocate(&grid->first, homes * sizeof *grid->first, "blocks");
+    if (status == FIRN_OK)
+        status = device_allocate(&grid->count, homes * sizeof *grid->count, "blocks");
+    return status;
+}
+
+/* A table with room for so many homes, empty. */
+static firn_status make_table(backend *s, size_t homes)
+{
+    free_table(s);
+    size_t blocks = blocks_for(homes);
+    for (s->hash_size = 1024; s->hash_size < 2 * blocks;)
+        s->hash_size *= 2;
+    firn_status status = allocate_lists(&s->grid, homes);
+    const struct {
+        void *pointer;
+        size_t bytes;
+    } wanted[] = {
+        {&s->grid.near, homes * DIRECTIONS * sizeof *s->grid.near},
+        {&s->grid.bodies, blocks * sizeof *s->grid.bodies},
+        {&s->grid.node_bodies, blocks * sizeof *s->grid.node_bodies},
+        {&s->grid.body_list, (homes + 1) * sizeof *s->grid.body_list},
+        {&s->grid.wild, 2 * blocks},
+        {&s->hash_keys, s->hash_size * sizeof *s->hash_keys},
+        {&s->hash_values, s->hash_size * sizeof *s->hash_values},
+        {&s->cell_count, homes * BLOCK_CELLS * sizeof *s->cell_count},
+    };
+    for (size_t n = 0; n < sizeof wanted / sizeof *wanted && status == FIRN_OK; n++)
+        status = device_allocate(wanted[n].pointer, wanted[n].bytes, "blocks");
+    if (status == FIRN_OK && !s->counters)
+        status = device_allocate(&s->counters, COUNTERS * sizeof *s->counters, "a sort");
+    s->home_capacity = homes;
+    return status;
+}
+
+/* Nodes for the blocks there are, and some more. */
+static firn_status make_nodes(backend *s)
+{
+    if (s->grid.block_count <= s->node_capacity)
+        return FIRN_OK;
+    device_free(&s->grid.nodes);
+    s->node_capacity = s->grid.block_count + s->grid.block_count / 8 + 64;
+    return device_allocate(&s->grid.nodes, s->node_capacity * BLOCK_CELLS * s->node_bytes,
+                           "the nodes of the grid");
+}
+
+/* ---- Sorting ---------------------------------------------------------------------------------- */
+
+static sort_view view_of(backend *s)
+{
+    sort_view v = {};
+    v.grid = s->grid;
+    v.keys = s->hash_keys;
+    v.values = s->hash_values;
+    v.hash_mask = (uint32_t)(s->hash_size - 1);
+    v.home_capacity = (uint32_t)s->home_capacity;
+    v.block_capacity = (uint32_t)blocks_for(s->home_capacity);
+    v.cell_count = s->cell_count;
+    v.counters = s->counters;
+    v.p = s->p;
+    v.key = s->key;
+    v.order = s->order;
+    v.count = (uint32_t)s->count;
+    return v;
+}
+
+static void clear_table(backend *s)
+{
+    cudaMemsetAsync(s->hash_keys, 0xff, s->hash_size * sizeof *s->hash_keys, s->stream);
+    cudaMemsetAsync(s->hash_values, 0xff, s->hash_size * sizeof *s->hash_values, s->stream);
+    cudaMemsetAsync(s->cell_count, 0, s->home_capacity * BLOCK_CELLS * sizeof *s->cell_count,
+                    s->stream);
+    cudaMemsetAsync(s->counters, 0, COUNTERS * sizeof *s->counters, s->stream);
+}
+
+static firn_status read_counters(backend *s, uint32_t counters[COUNTERS])
+{
+    firn_status status =
+        cuda_check(cudaMemcpyAsync(counters, s->counters, COUNTERS * sizeof *counters,
+                                   cudaMemcpyDeviceToHost, s->stream),
+                   "sorting particles");
+    if (status == FIRN_OK)
+        status = cuda_check(cudaStreamSynchronize(s->stream), "sorting particles");
+    return status;
+}
+
+/* Keys of all particles in a table that is empty; FULL among the counters when it is too small. */
+static firn_status find_homes(backend *s, uint32_t counters[COUNTERS])
+{
+    clear_table(s);
+    sort_view v = view_of(s);
+    if (s->sorted && s->old.home_count > 0)
+        next_keys<<<s->old.home_count, SORT_THREADS, 0, s->stream>>>(v, s->old);
+    else if (!s->sorted && s->count > 0)
+        first_keys<<<groups(s->count), SORT_THREADS, 0, s->stream>>>(v, s->start[0], s->start[1],
+                                                                     s->start[2]);
+    return read_counters(s, counters);
+}
+
+/* The blocks around the homes, and where the homes' particles go. */
+static firn_status surround(backend *s, uint32_t counters[COUNTERS])
+{
+    s->grid.home_count = counters[HOMES];
+    cudaMemcpyAsync(&s->counters[BLOCKS], &s->counters[HOMES], sizeof(uint32_t),
+                    cudaMemcpyDeviceToDevice, s->stream);
+    sort_view v = view_of(s);
+    if (v.grid.home_count > 0) {
+        place_homes<<<groups((size_t)v.grid.home_count * 32), SORT_THREADS, 0, s->stream>>>(v);
+        find_near<<<groups((size_t)v.grid.home_count * DIRECTIONS), SORT_THREADS, 0, s->stream>>>(
+            v, s->settings->dimensions == 2);
+    }
+    firn_status status = read_counters(s, counters);
+    s->grid.block_count = counters[BLOCKS];
+    s->densest = counters[DENSEST];
+    return status;
+}
+
+static void swap_arrays(float **a, float **b)
+{
+    float *c = *a;
+    *a = *b;
+    *b = c;
+}
+
+/* Bring every array into the new order, one after the other through the spare one. */
+static void reorder(backend *s)
+{
+    unsigned n = groups(s->count);
+    uint32_t count = (uint32_t)s->count;
+    for (int a = 0; a < s->array_count; a++) {
+        move_values<<<n, SORT_THREADS, 0, s->stream>>>(
+            count, s->order, (const uint32_t *)s->p.array[a], (uint32_t *)s->spare);
+        swap_arrays(&s->p.array[a], &s->spare);
+    }
+    keep_home<<<n, SORT_THREADS, 0, s->stream>>>(count, s->order, s->key, (uint32_t *)s->spare);
+    swap_arrays((float **)&s->key, &s->spare);
+}
+
+/* Exchange the lists of homes: the last ones become the old, the older ones are written anew. */
+static firn_status turn_lists(backend *s)
+{
+    if (s->old_capacity != s->home_capacity) {
+        free_lists(&s->old);
+        firn_status status = allocate_lists(&s->old, s->home_capacity);
+        if (status != FIRN_OK)
+            return status;
+        s->old_capacity = s->home_capacity;
+    }
+    grid_view last = s->grid;
+    s->grid.at = s->old.at;
+    s->grid.first = s->old.first;
+    s->grid.count = s->old.count;
+    s->old = last;
+    return FIRN_OK;
+}
+
+firn_status sort_particles(backend *s)
+{
+    firn_status status = FIRN_OK;
+    if (!s->sorted)
+        status = make_table(s, s->count / 128 + 1024);
+    else
+        status = turn_lists(s);
+    uint32_t counters[COUNTERS] = {0};
+    while (status == FIRN_OK) {
+        if ((status = find_homes(s, counters)) == FIRN_OK && !counters[FULL])
+            status = surround(s, counters);
+        if (status != FIRN_OK || !counters[FULL])
+            break;
+        status = make_table(s, 2 * s->home_capacity);
+    }
+    if (status == FIRN_OK)
+        status = make_nodes(s);
+    if (status != FIRN_OK)
+        return status;
+    if (s->count > 0) {
+        sort_view v = view_of(s);
+        if (s->sorted)
+            rebase<<<groups(s->count), SORT_THREADS, 0, s->stream>>>(v);
+        find_order<<<groups(s->count), SORT_THREADS, 0, s->stream>>>(v);
+        reorder(s);
+    }
+    s->sorted = true;
+    s->places_known = false;
+    s->steps_since_sort = 0;
+    return cuda_check(cudaGetLastError(), "sorting particles");
+}

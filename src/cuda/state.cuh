@@ -1,0 +1,239 @@
+/*
+ * What the backend `cuda` holds, on the host and on the GPU.
+ *
+ * Numbered invariants that the files of this folder rely on:
+ * 1. Every sum over particles is a sum of integers (fixed.cuh), so results do not depend on the order in
+ *    which the GPU adds, on the order of particles in memory, or on when they were last sorted: two runs,
+ *    and a resumed run, give the same bits.
+ * 2. A particle's place is its home block and a fixed-point offset from that block's first node, 2^-26
+ *    of a cell a unit: exact, and the same precision everywhere in space.
+ * 3. Particles of a home block lie together in memory. Between sorts they may drift one cell out of their
+ *    block: tiles have a margin of that. Whoever drifts farther asks for a sort before the next P2G.
+ * 4. A block is 4 x 4 x 4 nodes (4 x 4 x 1 used in 2D). Home blocks come first; the blocks around them,
+ *    which hold no particles, follow.
+ */
+#ifndef FIRN_CUDA_STATE_CUH
+#define FIRN_CUDA_STATE_CUH
+
+#include <cuda_runtime.h>
+#include <float.h>
+#include <math.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define FIRN_DIM 3
+extern "C" {
+#include "collider/meet.h"
+#include "cuda/cuda.h"
+#include "method/stress_series_plan.h"
+#include "status.h"
+}
+
+enum { STAGING_ROWS = 16384 }; /* that cross at a time */
+
+enum {
+    BLOCK_CELLS = 64,
+    DIRECTIONS = 27,
+    STAY = 13,
+    PLACE_BITS = 26, /* of a cell */
+};
+
+#define NO_BLOCK UINT32_MAX
+
+/* Arrays of one 4-byte value a particle. */
+enum particle_array {
+    AT_X,
+    AT_Y,
+    AT_Z, /* int32_t: offset from the home block's first cell */
+    V_X,
+    V_Y,
+    V_Z,
+    F_FIRST, /* row major */
+    J_P = F_FIRST + 9,
+    MASS,
+    VOLUME,
+    MU0,
+    LAMBDA0,
+    XI,
+    THETA_C,
+    THETA_S,
+    LOG_WAVE2, /* of the squared wave speed of soft snow */
+    ROW,       /* uint32_t */
+    B_FIRST,   /* B / h, row major; only with APIC */
+    ARRAYS_FLIP = B_FIRST,
+    ARRAYS_APIC = B_FIRST + 9,
+};
+
+/* By value to kernels. */
+typedef struct particles_view {
+    float *array[ARRAYS_APIC];
+} particles_view;
+
+/* A node after P2G: sums in fixed point, two to a word; after the grid pass: velocities. */
+typedef struct node_sums {
+    unsigned long long mass_px, py_pz;
+} node_sums;
+
+typedef struct grid_view {
+    uint32_t home_count, block_count;
+    int4 *at;        /* coordinates: first node / 4 */
+    uint32_t *first; /* home blocks: their particles */
+    uint32_t *count;
+    uint32_t *near;             /* home blocks: DIRECTIONS blocks around */
+    collider_bits *bodies;      /* within reach of a home's particles */
+    collider_bits *node_bodies; /* within reach of a block's nodes */
+    uint32_t *body_list;        /* how many homes have bodies, then which */
+    uint8_t *wild;              /* of each half of a block: has a wild node */
+    char *nodes;                /* BLOCK_CELLS nodes of `node_bytes` a block */
+} grid_view;
+
+/* What a step tells the host. Floats that are never negative are kept as their bits, which order alike. */
+typedef struct outcome {
+    /* Over particles, for the next step. */
+    uint32_t max_speed2;
+    uint32_t max_wave2, max_stress;            /* logarithms, as ordered_bits */
+    uint32_t max_velocity[3], max_backward[3]; /* of v and of -v along the axes, as ordered_bits */
+    uint32_t max_affine;                       /* of |C (x_i - x_p)| along an axis */
+    uint32_t max_mass, max_lightness, max_strain; /* when the limits are found, not by G2P */
+    /* Of this one. */
+    uint32_t momentum_needed, force_needed; /* when beyond the fixed-point range: of one particle */
+    uint32_t sums_overflow;
+    uint32_t wild;
+    uint32_t drifted;      /* a sort is needed */
+    uint32_t bad_row_mark; /* ~ the first row that went wrong; 0: none */
+    float bad_speed, bad_stretch, bad_J_P;
+    unsigned long long active_nodes;
+} outcome;
+
+/* By value to the kernels of a step. */
+typedef struct pass_view {
+    particles_view p;
+    grid_view grid;
+    const collider_set *bodies; /* on the GPU; NULL without colliders */
+    outcome *out;
+    float dt, inv_h, blend;
+    double cell_size, origin;
+    float gravity[3];
+    float mass_scale, momentum_scale, force_scale; /* units of the sums: fixed.cuh */
+    float frame[3];   /* m/s: momenta are those in a frame that moves so */
+    float reach;      /* cells from a particle to the farthest node of its stencil, along an axis */
+    float calm;       /* m/s, see calm_speed */
+    float harmless;   /* see node_is_wild */
+    float cell_speed; /* m/s: one cell in this step */
+    bool trial, planar;
+    bool tried; /* G2P was tried where nodes are wild, and nothing went wrong */
+    stress_series_plan series;
+} pass_view;
+
+typedef struct kernels {
+    void (*p2g)(const pass_view *, cudaStream_t);
+    void (*grid)(const pass_view *, cudaStream_t);
+    void (*g2p)(const pass_view *, cudaStream_t);
+    void (*volumes)(const pass_view *, cudaStream_t);
+    void (*bodies)(const pass_view *, cudaStream_t); /* which are near; after sorts and motion */
+} kernels;
+
+/* Memory on the GPU that ends together. */
+typedef struct device_list {
+    void **memory;
+    size_t count;
+} device_list;
+
+/* A copy of one key of a body that deforms, and what tells which. */
+typedef struct device_key {
+    const deform_key *host;
+    const level_set *set;
+    double low[3], high[3];
+    deform_key *device;
+    device_list list;
+} device_key;
+
+/* A copy of the colliders on the GPU. */
+typedef struct device_bodies {
+    collider_set *set; /* NULL without colliders */
+    collider_pose *poses;
+    size_t count;
+    collider_pose *shown;  /* the poses as they were last copied; on the host */
+    device_key (*keys)[2]; /* about now, a body */
+    device_list list;      /* everything else they point to */
+} device_bodies;
+
+/* Points in time on the GPU that end the stages of a step. */
+enum mark { MARK_BEGIN, MARK_SORTED, MARK_P2G, MARK_GRID, MARK_END, MARKS };
+
+struct backend {
+    const firn_settings *settings;
+    const collider_set *colliders;
+    bool apic;
+    size_t node_bytes;
+    kernels run;
+    cudaStream_t stream;
+    cudaEvent_t mark[MARKS];
+
+    size_t count;
+    int array_count;
+    particles_view p;
+    float *spare;          /* one more array, for sorts */
+    uint32_t *key, *order; /* one a particle; between sorts: home block of a slot, slot of a row */
+    int32_t *start[3];     /* cells of the rows; until they are sorted */
+    double *staging;       /* values on their way out, on the GPU */
+    void *host_staging;    /* and in, on the host */
+    bool sorted, places_known;
+
+    grid_view grid, old; /* of the old one, the lists of homes: during sorts */
+    size_t home_capacity, old_capacity, node_capacity;
+    unsigned long long *hash_keys;
+    uint32_t *hash_values, *cell_count;
+    size_t hash_size;
+    uint32_t *counters; /* on the GPU, of a sort */
+    uint32_t densest;   /* particles in a cell, at the last sort */
+    uint32_t steps_since_sort;
+    bool drifted; /* too far for another step without a sort */
+
+    device_bodies bodies;
+    outcome *out;  /* on the GPU */
+    outcome *seen; /* pinned, on the host */
+    double largest_mass, least_mass, largest_strain;
+    uint64_t steps;
+    bool limits_known;
+    step_limits limits;
+    double max_affine, max_stress; /* m/s; m^2/s^2, of V0 |P F^T| / m */
+    double frame[3], frame_range;  /* the middle of all velocities, and how far they are from it */
+};
+
+/* FIRN_OK, or what CUDA says went wrong while doing `what`. */
+firn_status cuda_check(cudaError_t error, const char *what);
+
+/* Memory on the GPU. A failure names how much was asked for. */
+firn_status device_allocate(void *pointer, size_t bytes, const char *what);
+void device_free(void *pointer);
+
+/* cuda.cu: end the memory of particles, or leave it to somebody else. */
+void free_particles(backend *s);
+void forget_particles(backend *s);
+
+/* sort.cu: give every particle a home block and bring them together. */
+firn_status sort_particles(backend *s);
+void sort_free(backend *s);
+
+/* bodies.cu */
+firn_status bodies_upload(const collider_set *set, device_bodies *out);
+firn_status bodies_move(const collider_set *set, device_bodies *bodies, cudaStream_t stream);
+void bodies_free(device_bodies *bodies);
+
+/* transfer.cu */
+kernels kernels_find(const firn_settings *settings);
+
+/* values.cu: wave speeds from materials and volumes; and limits as G2P finds them (with APIC, `inv_D_reach`
+ * is above 0). */
+void waves_launch(const particles_view *p, size_t count, cudaStream_t stream);
+void limits_launch(const pass_view *pass, size_t count, float inv_D_reach, cudaStream_t stream);
+
+/* From a cell's first node to its corner, in cells. */
+static inline double place_origin(const firn_settings *settings)
+{
+    return settings->kernel == FIRN_CUBIC ? 1 : 0.5;
+}
+
+#endif

@@ -1,0 +1,244 @@
+/* Tiles of nodes in shared memory, and where a particle stands in one. */
+#ifndef FIRN_CUDA_STENCIL_CUH
+#define FIRN_CUDA_STENCIL_CUH
+
+#include "cuda/fixed.cuh"
+#include "cuda/state.cuh"
+#include "method/snow_law.h"
+#include "method/spline.h"
+
+enum { THREADS = 256 };
+
+/*
+ * The nodes that particles of one home block reach, drifted by up to a cell: -1 .. 4 + WIDTH - 1 along
+ * each axis. The strides let 32 particles in 32 cells of a block hit 32 different banks with one node of
+ * their stencils each, and any 8 of them different 16-byte banks.
+ */
+template <int WIDTH, int DEPTH> struct tile_shape {
+    static const int SIDE = WIDTH + 5;
+    static const int LAYERS = DEPTH == 1 ? 1 : SIDE;
+    static const int NODES = SIDE * SIDE * LAYERS;
+    static const int Y = 12, Z = 112;
+    static const int SIZE = DEPTH == 1 ? Y * SIDE : Z * SIDE;
+    static const int CENTRE =
+        1 + Y + (DEPTH == 1 ? 0 : Z); /* a stencil's heaviest node, nearly always */
+};
+
+/* No weight is larger. */
+static __host__ __device__ __forceinline__ float stencil_most_weight(int width, int depth)
+{
+    return width == 4 ? depth == 1 ? 0.4445f : 0.2963f : depth == 1 ? 0.5626f : 0.4219f;
+}
+
+/* No weight and no entry of a weight's gradient (per cell) is larger. */
+static __host__ __device__ __forceinline__ float stencil_most(int width, int depth)
+{
+    return width == 4 ? depth == 1 ? 0.4445f : 0.2963f : depth == 1 ? 0.7501f : 0.5626f;
+}
+
+/* Where node `n` (counted through the tile) is in shared memory, and on the grid: the direction to its
+ * block, and its number there. */
+struct tile_node {
+    int at, direction, node;
+};
+
+template <int WIDTH, int DEPTH> static __device__ __forceinline__ tile_node tile_node_of(int n)
+{
+    using T = tile_shape<WIDTH, DEPTH>;
+    int x = n % T::SIDE, y = n / T::SIDE % T::SIDE, z = n / (T::SIDE * T::SIDE);
+    tile_node t;
+    t.at = x + T::Y * y + T::Z * z;
+    int nx = x + 3, ny = y + 3, nz = DEPTH == 1 ? 4 : z + 3; /* counted from the block before */
+    t.direction = (nx >> 2) + 3 * (ny >> 2) + 9 * (nz >> 2);
+    t.node = (nx & 3) + 4 * (ny & 3) + 16 * (nz & 3);
+    return t;
+}
+
+static __device__ __forceinline__ char *node_at(const grid_view &grid, uint32_t block, int node,
+                                                int node_bytes)
+{
+    return grid.nodes + ((size_t)block * BLOCK_CELLS + (size_t)node) * (size_t)node_bytes;
+}
+
+/* A particle's stencil: its first node in the tile, and weights and slopes along the axes. */
+template <int WIDTH, int DEPTH> struct stencil {
+    int cell[3];     /* of the home block, -1 .. 4 */
+    float offset[3]; /* in that cell */
+    float w[3][WIDTH], g[3][WIDTH];
+
+    __device__ __forceinline__ stencil(const particles_view &p, uint32_t slot)
+    {
+#pragma unroll
+        for (int a = 0; a < 3; a++) {
+            int at = ((const int *)p.array[AT_X + a])[slot];
+            cell[a] = at >> PLACE_BITS;
+            offset[a] = (float)(at & ((1 << PLACE_BITS) - 1)) * 0x1p-26f;
+            if (a == 2 && DEPTH == 1) {
+                w[2][0] = 1;
+                g[2][0] = 0;
+            } else if (WIDTH == 4) {
+                cubic_weights(offset[a] + 1, w[a]);
+                cubic_slopes(offset[a] + 1, g[a]);
+                w[a][1] = 1 - (w[a][0] + w[a][3] + w[a][2]);
+                g[a][1] = -(g[a][0] + g[a][3] + g[a][2]);
+            } else {
+                quadratic_weights(offset[a] + 0.5f, w[a]);
+                quadratic_slopes(offset[a] + 0.5f, g[a]);
+                w[a][1] = 1 - (w[a][0] + w[a][2]);
+                g[a][1] = -(g[a][0] + g[a][2]);
+            }
+        }
+    }
+
+    __device__ __forceinline__ int first() const
+    {
+        using T = tile_shape<WIDTH, DEPTH>;
+        return cell[0] + 1 + T::Y * (cell[1] + 1) + (DEPTH == 1 ? 0 : T::Z * (cell[2] + 1));
+    }
+
+    /* From the particle to node k of an axis, in cells. */
+    __device__ __forceinline__ float way(int axis, int k) const
+    {
+        if (axis == 2 && DEPTH == 1)
+            return 0;
+        return (float)k - (offset[axis] + (WIDTH == 4 ? 1.0f : 0.5f));
+    }
+};
+
+static __device__ __forceinline__ mat load_mat(const particles_view &p, int first, uint32_t slot)
+{
+    mat m;
+#pragma unroll
+    for (int i = 0; i < 9; i++)
+        m.m[i / 3][i % 3] = p.array[first + i][slot];
+    return m;
+}
+
+static __device__ __forceinline__ void store_mat(const particles_view &p, int first, uint32_t slot,
+                                                 const mat &m)
+{
+#pragma unroll
+    for (int i = 0; i < 9; i++)
+        p.array[first + i][slot] = m.m[i / 3][i % 3];
+}
+
+static __device__ __forceinline__ vec load_velocity(const particles_view &p, uint32_t slot)
+{
+    vec v = {{p.array[V_X][slot], p.array[V_Y][slot], p.array[V_Z][slot]}};
+    return v;
+}
+
+/* Where a particle is, in metres. */
+static __device__ __forceinline__ void place_of(const pass_view &s, int4 block, const int at[3],
+                                                double x[3])
+{
+    for (int a = 0; a < 3; a++) {
+        int b = a == 0 ? block.x : a == 1 ? block.y : block.z;
+        x[a] =
+            a == 2 && s.planar ? 0 : (4.0 * b + s.origin + (double)at[a] * 0x1p-26) * s.cell_size;
+    }
+}
+
+/* Bits that order as the numbers do, and back. */
+static __host__ __device__ __forceinline__ uint32_t ordered_bits(float x)
+{
+    uint32_t u;
+    memcpy(&u, &x, sizeof u);
+    return u & 0x80000000u ? ~u : u | 0x80000000u;
+}
+
+static __host__ __device__ __forceinline__ float of_ordered_bits(uint32_t u)
+{
+    u = u & 0x80000000u ? u & 0x7fffffffu : ~u;
+    float x;
+    memcpy(&x, &u, sizeof x);
+    return x;
+}
+
+/* The largest of each thread's values to one place, through one atomic a warp at most. */
+static __device__ __forceinline__ void raise(uint32_t *to, uint32_t value)
+{
+#if __CUDA_ARCH__ >= 800
+    value = __reduce_max_sync(0xffffffffu, value);
+#else
+    for (int k = 16; k > 0; k >>= 1)
+        value = max(value, __shfl_xor_sync(0xffffffffu, value, k));
+#endif
+    if ((threadIdx.x & 31) == 0 && value > *(volatile uint32_t *)to)
+        atomicMax(to, value);
+}
+
+/*
+ * The strain e in |V0 P F^T| <= m c^2 e: with b = F F^T, P F^T = 2 mu (b - sqrt b) + lambda (J - 1) J is at
+ * most (2 mu + lambda) times the larger of |b - sqrt b|, which is about |b - I| / 2, and |J - 1| |J|.
+ * Rounded as written, see below.
+ */
+static __device__ __forceinline__ float strain_of(const mat &F)
+{
+    float square = 0;
+    for (int i = 0; i < 3; i++)
+        for (int j = 0; j <= i; j++) {
+            float e = i == j ? -1.0f : 0.0f;
+            for (int k = 0; k < 3; k++)
+                e = __fmaf_rn(F.m[i][k], F.m[j][k], e);
+            square = __fmaf_rn(i == j ? e : __fmul_rn(2.0f, e), e, square);
+        }
+    float J = 0;
+    for (int k = 0; k < 3; k++) {
+        int l = (k + 1) % 3, m = (k + 2) % 3;
+        float minor = __fmaf_rn(F.m[1][l], F.m[2][m], -__fmul_rn(F.m[1][m], F.m[2][l]));
+        J = __fmaf_rn(F.m[0][k], minor, J);
+    }
+    float volume = fabsf(__fmul_rn(__fadd_rn(J, -1.0f), J));
+    return fmaxf(__fmul_rn(0.6f, __fsqrt_rn(square)), volume);
+}
+
+/* What bounds the next step and its sums. Rounded the same way wherever it is computed, or a resumed run
+ * would choose another step. */
+struct particle_limits {
+    uint32_t speed2 = 0, log_wave2 = 0, log_stress = 0, affine = 0;
+    uint32_t velocity[3] = {0, 0, 0}, backward[3] = {0, 0, 0};
+
+    __device__ __forceinline__ void add(const vec &v, float log_wave2_soft, float xi, float J,
+                                        const mat &F)
+    {
+        float square = __fmul_rn(v.e[0], v.e[0]);
+        square = __fmaf_rn(v.e[1], v.e[1], square);
+        square = __fmaf_rn(v.e[2], v.e[2], square);
+        float exponent = __fmul_rn(xi, __fadd_rn(1.0f, -J));
+        exponent = fminf(fmaxf(exponent, -(float)SNOW_HARDEN_LIMIT), (float)SNOW_HARDEN_LIMIT);
+        float log_hard = __fadd_rn(log_wave2_soft, exponent);
+        float log_strain = __logf(fmaxf(strain_of(F), 1e-30f));
+        speed2 = max(speed2, __float_as_uint(square));
+        for (int a = 0; a < 3; a++) {
+            velocity[a] = max(velocity[a], ordered_bits(v.e[a]));
+            backward[a] = max(backward[a], ordered_bits(-v.e[a]));
+        }
+        log_wave2 = max(log_wave2, ordered_bits(log_hard));
+        log_stress = max(log_stress, ordered_bits(__fadd_rn(log_hard, log_strain)));
+    }
+
+    /* sum_b |C_ab| (reach in metres), for the B / h of APIC. */
+    __device__ __forceinline__ void add_affine(const mat &B, float inv_D_reach)
+    {
+        for (int a = 0; a < 3; a++) {
+            float sum = __fadd_rn(__fadd_rn(fabsf(B.m[a][0]), fabsf(B.m[a][1])), fabsf(B.m[a][2]));
+            affine = max(affine, __float_as_uint(__fmul_rn(sum, inv_D_reach)));
+        }
+    }
+
+    __device__ __forceinline__ void tell(outcome *out, bool apic) const
+    {
+        raise(&out->max_speed2, speed2);
+        raise(&out->max_wave2, log_wave2);
+        raise(&out->max_stress, log_stress);
+        for (int a = 0; a < 3; a++) {
+            raise(&out->max_velocity[a], velocity[a]);
+            raise(&out->max_backward[a], backward[a]);
+        }
+        if (apic)
+            raise(&out->max_affine, affine);
+    }
+};
+
+#endif
