@@ -1,10 +1,11 @@
 # make            install what is missing, build; the program is then ./build/firn
 # make demo       drop a snowball in 3D and in 2D and leave pictures and a film
+# make gallery    run every scene of docs/gallery.md at reduced size and draw it
 # make test       build and run every quick test
 # make test-full  also: sanitizers, thread checks, fuzzing, slow physics
 # make docs       regenerate docs/scene.md and docs/scene.schema.json
 # make format     clang-format everything
-.PHONY: all demo test test-full docs format clean
+.PHONY: all demo gallery test test-full docs format clean
 SOURCES = $(shell git ls-files '*.c' '*.h' '*.cu' '*.cc')
 
 all:
@@ -15,6 +16,10 @@ all:
 demo: all
 	@scripts/setup demo
 	@scripts/demo
+
+gallery: all
+	@scripts/setup demo
+	@scripts/gallery
 
 test:
 	@scripts/setup test
