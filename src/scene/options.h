@@ -42,6 +42,7 @@ typedef struct option {
     size_t offset; /* of the value in the struct that the table fills */
     size_t count_offset;
     bool required;
+    bool alternative;     /* exactly one of those so marked is required */
     bool physics;         /* whether it enters the fingerprint */
     const char *fallback; /* default, as YAML; NULL: required, or as `help` says */
     const char *unit;

@@ -119,7 +119,7 @@ static void write_type(FILE *out, const option *o)
 static bool is_plain_word(const option *o)
 {
     return o->type == OPTION_CHOICE || (o->type == OPTION_REAL && o->word) ||
-           o->type == OPTION_MATERIAL;
+           o->type == OPTION_MATERIAL || o->type == OPTION_TEXT;
 }
 
 /* [a, b] to ["a", "b"] */
@@ -179,22 +179,24 @@ static void write_required(FILE *out, const option_table *table, int depth)
         fputc(']', out);
 }
 
-/* A shape is exactly one kind. */
+/* A shape is exactly one kind; snow has one source, a collider one body. */
 static void write_one_kind(FILE *out, const option_table *table, int depth)
 {
-    if (table != &shape_table)
-        return;
-    fputc(',', out);
-    indent(out, depth);
-    fprintf(out, "\"oneOf\": [");
     const char *separator = "";
     for (size_t i = 0; i < table->count; i++) {
-        if (!is_shape_kind(&table->options[i]))
+        const option *o = &table->options[i];
+        if (!o->alternative && !(table == &shape_table && is_shape_kind(o)))
             continue;
-        fprintf(out, "%s{\"required\": [\"%s\"]}", separator, table->options[i].name);
+        if (!*separator) {
+            fputc(',', out);
+            indent(out, depth);
+            fprintf(out, "\"oneOf\": [");
+        }
+        fprintf(out, "%s{\"required\": [\"%s\"]}", separator, o->name);
         separator = ", ";
     }
-    fputc(']', out);
+    if (*separator)
+        fputc(']', out);
 }
 
 static void write_object(FILE *out, const option_table *table, int depth)
