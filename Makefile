@@ -25,7 +25,7 @@ test:
 	@scripts/setup test
 	@cmake --preset release -DFIRN_TESTS=ON >/dev/null
 	@cmake --build build
-	@ctest --test-dir build --output-on-failure -LE slow
+	@ctest --test-dir build --output-on-failure -LE slow -j 2
 
 test-full: test
 	@scripts/setup full

@@ -126,7 +126,7 @@ typedef struct runner {
     double settled; /* particles from which fixed costs no longer show */
 } runner;
 
-enum { RUNNERS = 3 };
+enum { RUNNERS = 4 };
 static size_t list_runners(const study *s, runner runners[RUNNERS])
 {
     size_t count = 0;
@@ -137,6 +137,8 @@ static size_t list_runners(const study *s, runner runners[RUNNERS])
     if (has_backend("cpu") && processor_count() > 1)
         runners[count++] =
             (runner){"cpu all threads", "cpu", processor_count(), s->quick ? 40 : 81, 4000};
+    if (has_backend("cuda")) /* more than one thread: by the wall's clock */
+        runners[count++] = (runner){"cuda", "cuda", 2, s->quick ? 81 : 161, 1e6};
     return count;
 }
 
