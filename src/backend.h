@@ -14,6 +14,8 @@
 #ifndef FIRN_SRC_BACKEND_H
 #define FIRN_SRC_BACKEND_H
 
+#include <float.h>
+#include <math.h>
 #include <time.h>
 
 #include "collider/collider.h"
@@ -70,6 +72,20 @@ static inline void stage_charge(step_report *report, firn_stage stage, double *s
     double now = stage_clock();
     report->stage_ms[stage] += now - *since;
     *since = now;
+}
+
+/* Name what of a particle in float went wrong, from its speed, |F_E|^2 and J_P. */
+static inline void report_spoiled(step_report *report, float speed, float stretch, float J_P)
+{
+    report->bad_value = speed;
+    if (!isfinite(speed))
+        report->bad_what = "velocity is not finite";
+    else if (!(stretch <= FLT_MAX))
+        report->bad_what = "deformation is not finite", report->bad_value = stretch;
+    else if (!(J_P > 0 && J_P <= FLT_MAX))
+        report->bad_what = "plastic volume ratio J_P is not positive", report->bad_value = J_P;
+    else
+        report->bad_what = "moved more than a cell in one step, at a speed in m/s of";
 }
 
 typedef struct backend_ops {

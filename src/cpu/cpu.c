@@ -356,16 +356,7 @@ static void cpu_bounds(const backend *s, double low[3], double high[3])
 static firn_status report_bad(backend *s, const cpu_outcome *outcome, step_report *report)
 {
     report->bad_row = s->store.row[s->store.order[outcome->bad_position]];
-    report->bad_value = outcome->bad_speed;
-    if (!isfinite(outcome->bad_speed))
-        report->bad_what = "velocity is not finite";
-    else if (!(outcome->bad_stretch <= FLT_MAX))
-        report->bad_what = "deformation is not finite", report->bad_value = outcome->bad_stretch;
-    else if (!(outcome->bad_J_P > 0 && outcome->bad_J_P <= FLT_MAX))
-        report->bad_what = "plastic volume ratio J_P is not positive",
-        report->bad_value = outcome->bad_J_P;
-    else
-        report->bad_what = "moved more than a cell in one step, at a speed in m/s of";
+    report_spoiled(report, outcome->bad_speed, outcome->bad_stretch, outcome->bad_J_P);
     firn_status status = cpu_get(s, FIRN_POSITION, report->bad_row, 1, report->bad_position);
     return status != FIRN_OK ? status
                              : fail(FIRN_BLOWUP, "particle row %zu: %s %g", report->bad_row,

@@ -1,5 +1,5 @@
 /* Particles that come and go: the rows that stay move to fresh memory, in the order of rows, as if they
- * had just been set. Costs about as much as a step or two, so it is for now and then. */
+ * had just been set. Costs about as much as a step or two, so it is not for every step. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -46,9 +46,12 @@ const char *cuda_device(const char **why)
     static cudaDeviceProp properties;
     int count = 0;
     cudaError_t error = cudaGetDeviceCount(&count);
-    const char *problem = error != cudaSuccess ? cudaGetErrorString(error)
-                          : count == 0         ? "no GPU was found"
-                                               : NULL;
+    int driver = 0;
+    bool has_driver = cudaDriverGetVersion(&driver) == cudaSuccess && driver > 0;
+    const char *problem = !has_driver            ? "no NVIDIA driver is installed"
+                          : error != cudaSuccess ? cudaGetErrorString(error)
+                          : count == 0           ? "no GPU was found"
+                                                 : NULL;
     if (!problem && cudaGetDeviceProperties(&properties, 0) != cudaSuccess)
         problem = "the GPU does not answer";
     if (!problem && properties.major * 10 + properties.minor < 75)
@@ -454,16 +457,7 @@ static firn_status report_bad(backend *s, pass_view *pass, step_report *report)
         return status;
     const outcome *o = s->seen;
     report->bad_row = ~o->bad_row_mark;
-    report->bad_value = o->bad_speed;
-    if (!isfinite(o->bad_speed))
-        report->bad_what = "velocity is not finite";
-    else if (!(o->bad_stretch <= FLT_MAX))
-        report->bad_what = "deformation is not finite", report->bad_value = o->bad_stretch;
-    else if (!(o->bad_J_P > 0 && o->bad_J_P <= FLT_MAX))
-        report->bad_what = "plastic volume ratio J_P is not positive",
-        report->bad_value = o->bad_J_P;
-    else
-        report->bad_what = "moved more than a cell in one step, at a speed in m/s of";
+    report_spoiled(report, o->bad_speed, o->bad_stretch, o->bad_J_P);
     status = cuda_get(s, FIRN_POSITION, report->bad_row, 1, report->bad_position);
     return status != FIRN_OK ? status
                              : fail(FIRN_BLOWUP, "particle row %zu: %s %g", report->bad_row,

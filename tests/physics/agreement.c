@@ -46,19 +46,6 @@ static double farthest_apart(const firn_sim *a, const firn_sim *b, double shift)
     return worst;
 }
 
-static bool same_bits(const firn_sim *a, const firn_sim *b)
-{
-    cloud x = cloud_of(a), y = cloud_of(b);
-    bool same = x.count == y.count;
-    for (firn_attribute k = 0; same && k < FIRN_STATE_ATTRIBUTES; k++) {
-        size_t width = (size_t)firn_attribute_components(k, x.dimensions);
-        same = memcmp(x.values[k], y.values[k], x.count * width * sizeof(double)) == 0;
-    }
-    cloud_free(&x);
-    cloud_free(&y);
-    return same;
-}
-
 /* Positions within 1e-4 of the ball's size after 200 steps of the impact, for every instruction set. */
 static void test_reference(void **state)
 {

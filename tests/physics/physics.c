@@ -232,6 +232,19 @@ double total_energy(firn_sim *sim, const double gravity[3])
     return energy;
 }
 
+bool same_bits(const firn_sim *a, const firn_sim *b)
+{
+    cloud x = cloud_of(a), y = cloud_of(b);
+    bool same = firn_sim_time(a) == firn_sim_time(b) && x.count == y.count;
+    for (firn_attribute k = 0; same && k < FIRN_STATE_ATTRIBUTES; k++) {
+        size_t width = (size_t)firn_attribute_components(k, x.dimensions);
+        same = memcmp(x.values[k], y.values[k], x.count * width * sizeof(double)) == 0;
+    }
+    cloud_free(&x);
+    cloud_free(&y);
+    return same;
+}
+
 /* ---- Numbers --------------------------------------------------------------------------------- */
 
 precision precision_of(const firn_sim *sim)

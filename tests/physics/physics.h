@@ -93,6 +93,9 @@ double total_energy(firn_sim *sim, const double gravity[3]);
 
 /* ---- Numbers --------------------------------------------------------------------------------- */
 
+/* Whether two simulations stand at the same time with the same state, to the bit. */
+bool same_bits(const firn_sim *a, const firn_sim *b);
+
 /* What rounding may do to a backend whose state is double or float. */
 typedef struct precision {
     double sum;      /* a conserved sum, relative, over tens of steps */

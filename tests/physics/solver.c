@@ -15,19 +15,6 @@ static double farthest_apart(const firn_sim *a, const firn_sim *b)
     return worst;
 }
 
-static bool same_bits(const firn_sim *a, const firn_sim *b)
-{
-    cloud x = cloud_of(a), y = cloud_of(b);
-    bool same = x.count == y.count;
-    for (firn_attribute k = 0; same && k < FIRN_STATE_ATTRIBUTES; k++) {
-        size_t width = (size_t)firn_attribute_components(k, x.dimensions);
-        same = memcmp(x.values[k], y.values[k], x.count * width * sizeof(double)) == 0;
-    }
-    cloud_free(&x);
-    cloud_free(&y);
-    return same;
-}
-
 /* A small ball that is pushed into the rough ground by a plate from above, in semi-implicit steps at which
  * explicit ones would blow up; both bodies touch it from the first step on. */
 static firn_sim *press(method m, const char *integrator, const char *backend, int threads,
