@@ -69,10 +69,11 @@ static firn_status check_fits(const char *path, const firn_checkpoint_info *info
     return FIRN_OK;
 }
 
-/* For how long the snow has been still: without it everything wakes. */
-static firn_status copy_rest(firn_sim *sim, checkpoint_reader *reader)
+/* For how long the snow has been still: without it everything wakes, as it does in another scene, where
+ * forces and bodies may be others. */
+static firn_status copy_rest(firn_sim *sim, checkpoint_reader *reader, uint64_t fingerprint)
 {
-    if (!sleeps(sim) || !checkpoint_has_rest(reader))
+    if (!sleeps(sim) || !checkpoint_has_rest(reader) || fingerprint != sim->scene->fingerprint)
         return FIRN_OK;
     double *rest = malloc((sim->count + 1) * sizeof *rest);
     if (!rest)
@@ -108,7 +109,7 @@ static firn_status copy_state(firn_sim *sim, checkpoint_reader *reader, const ch
                 status = sim->ops->set(sim->state, a, done, rows, buffer);
         }
     free(buffer);
-    return status == FIRN_OK ? copy_rest(sim, reader) : status;
+    return status;
 }
 
 firn_status firn_sim_create_from_checkpoint(const firn_scene *scene,
@@ -125,6 +126,8 @@ firn_status firn_sim_create_from_checkpoint(const firn_scene *scene,
         status = sim_make(scene, options, info.particles, sim);
     if (status == FIRN_OK)
         status = copy_state(*sim, reader, path);
+    if (status == FIRN_OK)
+        status = copy_rest(*sim, reader, info.fingerprint);
     checkpoint_close(&reader);
     if (status != FIRN_OK) {
         firn_sim_destroy(sim);

@@ -6,6 +6,7 @@
 
 #include "cpu/blocks.h"
 #include "status.h"
+#include "stirred.h"
 
 /* The corner-th of the blocks that stencils of a block reach: itself and its upper neighbours. */
 static int upper(int corner)
@@ -13,26 +14,12 @@ static int upper(int corner)
     return CPU_STAY + (corner & 1) + 3 * (corner >> 1 & 1) + 9 * (corner >> 2);
 }
 
-/* Whether a body moves within reach of a block's nodes or particles, or may: one that deforms. */
 static bool is_stirred_by_bodies(const backend *s, const cpu_block *block)
 {
-    double h = s->settings->cell_size, centre[3] = {0}, low[3] = {0}, high[3] = {0}, reach = 0;
-    if (!s->colliders->limits_steps)
-        return false;
-    for (int a = 0; a < s->settings->dimensions; a++) {
-        low[a] = 4.0 * block->at[a] * h;
-        high[a] = low[a] + 7 * h;
-        centre[a] = 0.5 * (low[a] + high[a]);
-        reach += 3.5 * h * 3.5 * h;
-    }
-    collider_bits near = collider_set_near(s->colliders, centre, sqrt(reach));
-    for (size_t c = 0; near && c < s->colliders->count; c++) {
-        bool is_near = near >> (c < 63 ? c : 63) & 1;
-        if (is_near && (s->colliders->items[c].deform ||
-                        collider_speed(&s->colliders->poses[c], low, high) > 0))
-            return true;
-    }
-    return false;
+    double low[3] = {0};
+    for (int a = 0; a < s->settings->dimensions; a++)
+        low[a] = 4.0 * block->at[a] * s->settings->cell_size;
+    return is_stirred(s->colliders, s->settings->dimensions, s->settings->cell_size, low);
 }
 
 static void look_at_blocks(void *context, int thread, size_t begin, size_t end)

@@ -75,6 +75,12 @@ grid_block *grid_block_at(grid *g, const int64_t at[FIRN_DIM])
     return g->blocks[g->slots[slot] - 1];
 }
 
+grid_block *grid_find(const grid *g, const int64_t at[FIRN_DIM])
+{
+    uint32_t found = g->slot_count ? g->slots[find_slot(g, at)] : 0;
+    return found ? g->blocks[found - 1] : NULL;
+}
+
 void grid_free(grid *g)
 {
     for (size_t b = 0; b < g->capacity; b++)

@@ -18,6 +18,7 @@
 #define GRID_NAME(dim, name) GRID_PASTE(grid, dim, name)
 #define grid_clear GRID_NAME(FIRN_DIM, clear)
 #define grid_block_at GRID_NAME(FIRN_DIM, block_at)
+#define grid_find GRID_NAME(FIRN_DIM, find)
 #define grid_free GRID_NAME(FIRN_DIM, free)
 
 enum { GRID_BLOCK_NODES = FIRN_DIM == 3 ? 64 : 16 };
@@ -35,6 +36,13 @@ typedef struct node {
 typedef struct grid_block {
     int64_t at[FIRN_DIM]; /* coordinates of its first node, divided by 4 */
     node nodes[GRID_BLOCK_NODES];
+    /* With `sleep` (sleep.h), of the particles whose stencils begin here: */
+    bool holds;      /* there are some, */
+    double still;    /* s, for how long they have been so, */
+    double fastest2; /* the square of the largest speed after the step, m/s; */
+    bool awake;      /* they move in this step, */
+    bool gives;      /* they add to nodes in it. */
+    bool live;       /* Nodes of this block are reached by particles that move. */
 } grid_block;
 
 typedef struct grid {
@@ -48,6 +56,9 @@ void grid_clear(grid *g);
 
 /* The block at these block coordinates, made with empty nodes if need be; NULL when out of memory. */
 grid_block *grid_block_at(grid *g, const int64_t at[FIRN_DIM]);
+
+/* Likewise, but NULL when there is none. */
+grid_block *grid_find(const grid *g, const int64_t at[FIRN_DIM]);
 
 void grid_free(grid *g);
 

@@ -19,6 +19,7 @@
 #include "method/step07_deformation.h"
 #include "method/step08_particle_velocity.h"
 #include "method/step10_position.h"
+#include "ref/sleep.h"
 #include "ref/solve.h"
 #include "ref/state.h"
 #include "status.h"
@@ -34,8 +35,7 @@ static firn_status step01_rasterize(backend *s)
     bool apic = s->settings->transfer == FIRN_APIC;
     real h = s->settings->cell_size;
     real inv_D = (s->settings->kernel == FIRN_CUBIC ? 3 : 4) / (h * h);
-    grid_clear(&s->grid);
-    for_each_particle(s, p)
+    for_each_giver(s, p)
     {
         stencil t;
         if (!stencil_at(s, p->x, &t))
@@ -48,6 +48,7 @@ static firn_status step01_rasterize(backend *s)
             i->v = vec_mad(i->v, t.w[k] * p->m, step01_velocity(p->v, C, t.d[k]));
         }
     }
+    ref_sleep_hold(s);
     for_each_active_node(s, b, i) i->v = vec_scale(i->v, 1 / i->m);
     return FIRN_OK;
 }
@@ -56,7 +57,7 @@ static firn_status step01_rasterize(backend *s)
 static void step02_volumes(backend *s)
 {
     real cell = pow(s->settings->cell_size, FIRN_DIM);
-    for_each_particle(s, p)
+    for_each_giver(s, p)
     {
         stencil t;
         stencil_at(s, p->x, &t);
@@ -70,7 +71,7 @@ static void step02_volumes(backend *s)
 /* 3. f_i = - sum_p V0 P F_E^T grad w_ip                                                      eq (6) */
 static void step03_forces(backend *s)
 {
-    for_each_particle(s, p)
+    for_each_giver(s, p)
     {
         stencil t;
         stencil_at(s, p->x, &t);
@@ -121,7 +122,7 @@ static firn_status step06_solve(backend *s, const step_plan *plan, step_report *
 /* 7. F_E = (I + dt grad v_p) F_E, then the return map                              eq (11) and (12) */
 static void step07_deformations(backend *s, double dt)
 {
-    for_each_particle(s, p)
+    for_each_mover(s, p)
     {
         stencil t;
         stencil_at(s, p->x, &t);
@@ -137,7 +138,7 @@ static void step07_deformations(backend *s, double dt)
 /* 8. v_p = (1 - alpha) PIC + alpha FLIP, or APIC */
 static void step08_particle_velocities(backend *s)
 {
-    for_each_particle(s, p)
+    for_each_mover(s, p)
     {
         stencil t;
         stencil_at(s, p->x, &t);
@@ -157,7 +158,7 @@ static void step08_particle_velocities(backend *s)
 /* 9. v_p against the colliders, and out of those it sank into                             section 8 */
 static void step09_particle_collisions(backend *s)
 {
-    for_each_particle(s, p)
+    for_each_mover(s, p)
     {
         double x3[3] = {0}, v3[3] = {0}, shift[3] = {0};
         memcpy(x3, p->x.e, sizeof p->x.e);
@@ -173,7 +174,7 @@ static void step09_particle_collisions(backend *s)
 /* 10. x_p += dt v_p */
 static void step10_positions(backend *s, double dt)
 {
-    for_each_particle(s, p) p->x = step10_position(p->x, p->v, dt);
+    for_each_mover(s, p) p->x = step10_position(p->x, p->v, dt);
 }
 
 /* ---- Watching over a step ----------------------------------------------------------------------- */
@@ -224,9 +225,14 @@ static firn_status ref_step(backend *s, const step_plan *plan, step_report *repo
     double clock = stage_clock(), dt = plan->dt;
     *report = (step_report){0};
     memcpy(s->before, s->particles, s->count * sizeof *s->particles);
-    firn_status status = step01_rasterize(s); // m_i, v_i     §4.1(1)
-    if (status != FIRN_OK)
+    grid_clear(&s->grid);
+    firn_status status = ref_sleep_choose(s);
+    if (status == FIRN_OK)
+        status = step01_rasterize(s); //         m_i, v_i     §4.1(1)
+    if (status != FIRN_OK) {
+        undo(s);
         return status;
+    }
     if (plan->first && s->settings->rest_volume == FIRN_VOLUME_GRID)
         step02_volumes(s); //                    V_p          §4.1(2)
     step03_forces(s);      //                         f_i          eq (6)
@@ -240,7 +246,7 @@ static firn_status ref_step(backend *s, const step_plan *plan, step_report *repo
         status = step06_solve(s, plan, report); //     v_i^{n+1}    eq (9)
     stage_charge(report, FIRN_STAGE_SOLVE, &clock);
     if (status != FIRN_OK) {
-        undo(s); /* of step 2 */
+        undo(s); /* of step 2, and of what fell asleep */
         return status;
     }
 
@@ -252,7 +258,9 @@ static firn_status ref_step(backend *s, const step_plan *plan, step_report *repo
 
     for_each_active_node(s, b, i) report->active_nodes++;
     status = check_particles(s, dt, report);
-    if (status != FIRN_OK)
+    if (status == FIRN_OK)
+        ref_sleep_note(s, dt);
+    else
         undo(s);
     return status;
 }
@@ -350,7 +358,7 @@ static void ref_destroy(backend **self)
     *self = NULL;
 }
 
-static firn_status ref_resize(backend *s, size_t count)
+static firn_status make_room(backend *s, size_t count)
 {
     size_t bytes = (count ? count : 1) * sizeof *s->particles;
     particle *particles = realloc(s->particles, bytes);
@@ -359,9 +367,17 @@ static firn_status ref_resize(backend *s, size_t count)
     particle *before = realloc(s->before, bytes);
     if (before)
         s->before = before;
-    if (!particles || !before)
-        return fail(FIRN_NO_MEMORY, "out of memory for %zu particles", count);
+    return particles && before ? FIRN_OK
+                               : fail(FIRN_NO_MEMORY, "out of memory for %zu particles", count);
+}
+
+static firn_status ref_resize(backend *s, size_t count)
+{
+    firn_status status = make_room(s, count);
+    if (status != FIRN_OK)
+        return status;
     s->count = count;
+    for_each_particle(s, p) p->rest = 0;
     return FIRN_OK;
 }
 
@@ -370,7 +386,9 @@ static firn_status ref_reshape(backend *s, const bool *kept, size_t added)
     size_t stay = 0, count = s->count;
     for (size_t r = 0; r < count; r++)
         stay += !kept || kept[r];
-    firn_status status = ref_resize(s, count > stay + added ? count : stay + added);
+    firn_status status = make_room(s, count > stay + added ? count : stay + added);
+    if (status == FIRN_OK)
+        status = ref_sleep_lose(s, kept);
     if (status != FIRN_OK)
         return status;
     stay = 0;
@@ -378,6 +396,8 @@ static firn_status ref_reshape(backend *s, const bool *kept, size_t added)
         if (!kept || kept[r])
             s->particles[stay++] = s->particles[r];
     s->count = stay + added;
+    for (size_t r = stay; r < s->count; r++)
+        s->particles[r].rest = 0;
     return FIRN_OK;
 }
 
@@ -401,5 +421,7 @@ const backend_ops REF_NAME(FIRN_DIM, backend) = {
     .step = ref_step,
     .limits = ref_limits,
     .bounds = ref_bounds,
+    .get_rest = ref_get_rest,
+    .set_rest = ref_set_rest,
     .memory = ref_memory,
 };

@@ -14,12 +14,15 @@
 
 /* A particle in the solve: its part of H, and the nodes it acts on. */
 typedef struct link {
+    const particle *p;
     step06_particle H;
     lame V0_hard;
     int count;
     uint32_t node[STENCIL_MAX];
     vec grad_w[STENCIL_MAX];
 } link;
+
+#define for_each_link(o, l) for (link *l = (o)->links; l < (o)->links + (o)->link_count; l++)
 
 enum { VECTORS = 9 };
 
@@ -34,7 +37,7 @@ struct solver {
     vec *Az;
     vec *d;       /* Newton's direction */
     mat *inverse; /* of the diagonal blocks of A, or of their diagonals */
-    size_t link_capacity;
+    size_t link_count, link_capacity;
     link *links;
     double dt, scale; /* beta dt^2 */
     int iterations, most;
@@ -101,11 +104,13 @@ static firn_status connect(backend *s)
         return fail(FIRN_NO_MEMORY, "out of memory to solve for %zu nodes", count);
     s->solver->count = count;
     for_each_active_node(s, b, i) s->solver->nodes[i->index] = i;
-    for_each_particle(s, p)
+    s->solver->link_count = 0;
+    for_each_giver(s, p)
     {
         stencil t;
         stencil_at(s, p->x, &t);
-        link *l = &s->solver->links[p - s->particles];
+        link *l = &s->solver->links[s->solver->link_count++];
+        l->p = p;
         l->V0_hard = snow_harden(p->mu0 * p->V0, p->lambda0 * p->V0, p->xi, p->J_P);
         l->count = 0;
         for (int k = 0; k < t.count; k++)
@@ -127,9 +132,9 @@ static mat gradient(const link *l, const vec *v)
 }
 
 /* F(v) = (I + dt grad v) F_E */
-static mat deformed(const solver *s, const particle *p, const link *l, const vec *v)
+static mat deformed(const solver *s, const link *l, const vec *v)
 {
-    return mat_mad(p->F_E, s->dt, mat_mul(gradient(l, v), p->F_E));
+    return mat_mad(l->p->F_E, s->dt, mat_mul(gradient(l, v), l->p->F_E));
 }
 
 static mat inverse_of(mat A)
@@ -144,11 +149,10 @@ static void invert_blocks(const backend *s, const vec *v)
     solver *o = s->solver;
     for (size_t i = 0; i < o->count; i++)
         o->inverse[i] = mat_zero();
-    for (size_t k = 0; k < s->count; k++) {
-        const link *l = &o->links[k];
-        const particle *p = &s->particles[k];
-        mat F = v ? deformed(o, p, l, v) : p->F_E;
-        step06_particle H = step06_prepare(svd_of(F), p->F_E, l->V0_hard, true);
+    for_each_link(o, l)
+    {
+        mat F = v ? deformed(o, l, v) : l->p->F_E;
+        step06_particle H = step06_prepare(svd_of(F), l->p->F_E, l->V0_hard, true);
         for (int n = 0; n < l->count; n++)
             o->inverse[l->node[n]] =
                 mat_add(o->inverse[l->node[n]], step06_block(&H, l->grad_w[n]));
@@ -168,11 +172,10 @@ static void differentiate(const backend *s, const vec *v)
 {
     solver *o = s->solver;
     bool positive = s->settings->hessian == FIRN_PROJECTED;
-    for (size_t k = 0; k < s->count; k++) {
-        link *l = &o->links[k];
-        const particle *p = &s->particles[k];
-        mat F = v ? deformed(o, p, l, v) : p->F_E;
-        l->H = step06_prepare(svd_of(F), p->F_E, l->V0_hard, positive);
+    for_each_link(o, l)
+    {
+        mat F = v ? deformed(o, l, v) : l->p->F_E;
+        l->H = step06_prepare(svd_of(F), l->p->F_E, l->V0_hard, positive);
     }
     if (s->settings->preconditioner != FIRN_NO_PRECONDITIONER)
         invert_blocks(s, v);
@@ -224,7 +227,8 @@ static void apply(const backend *s, const vec *du, vec *out)
 {
     const solver *o = s->solver;
     memset(out, 0, o->count * sizeof *out);
-    for (const link *l = o->links; l < o->links + s->count; l++) {
+    for_each_link(o, l)
+    {
         mat T = step06_apply(&l->H, gradient(l, du));
         for (int k = 0; k < l->count; k++)
             out[l->node[k]] = vec_add(out[l->node[k]], mat_vec(T, l->grad_w[k]));
@@ -299,9 +303,10 @@ static double potential(const backend *s, const vec *v)
     double kinetic = 0, elastic = 0;
     for (size_t i = 0; i < o->count; i++)
         kinetic += 0.5 * o->nodes[i]->m * vec_norm2(vec_sub(v[i], o->u[i]));
-    for (size_t k = 0; k < s->count; k++) {
-        mat F = deformed(o, &s->particles[k], &o->links[k], v);
-        elastic += snow_energy(F, svd_polar(svd_of(F)), o->links[k].V0_hard);
+    for_each_link(o, l)
+    {
+        mat F = deformed(o, l, v);
+        elastic += snow_energy(F, svd_polar(svd_of(F)), l->V0_hard);
     }
     return kinetic + s->settings->beta * elastic;
 }
@@ -311,11 +316,11 @@ static void residual_of_newton(const backend *s)
 {
     solver *o = s->solver;
     memset(o->r, 0, o->count * sizeof *o->r);
-    for (size_t n = 0; n < s->count; n++) {
-        const link *l = &o->links[n];
-        mat F = deformed(o, &s->particles[n], l, o->v);
+    for_each_link(o, l)
+    {
+        mat F = deformed(o, l, o->v);
         mat P = snow_stress(F, svd_polar(svd_of(F)), l->V0_hard);
-        mat T = mat_mul_t(P, s->particles[n].F_E);
+        mat T = mat_mul_t(P, l->p->F_E);
         for (int k = 0; k < l->count; k++)
             o->r[l->node[k]] = vec_sub(o->r[l->node[k]], mat_vec(T, l->grad_w[k]));
     }
@@ -396,10 +401,10 @@ static firn_status report_stall(const backend *s, step_report *report)
             worst = i;
         }
     }
-    for (size_t k = s->count; k-- > 0;)
-        for (int n = 0; n < o->links[k].count; n++)
-            if (o->links[k].node[n] == worst)
-                report->bad_row = k;
+    for (const link *l = o->links + o->link_count; l-- > o->links;)
+        for (int n = 0; n < l->count; n++)
+            if (l->node[n] == worst)
+                report->bad_row = (size_t)(l->p - s->particles);
     memcpy(report->bad_position, s->particles[report->bad_row].x.e, sizeof(vec));
     report->bad_what = "the solve did not converge; its residual is so many times the first one:";
     report->bad_value = report->solver_residual;

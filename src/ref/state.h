@@ -13,6 +13,13 @@
 
 enum { STENCIL_MAX = FIRN_DIM == 3 ? 64 : 16 };
 
+/* A particle's part in a step. Without `sleep` all move. */
+typedef enum part {
+    ABSENT, /* asleep: stays as it is */
+    GIVES,  /* likewise, but gives mass and force to nodes that others reach */
+    MOVES,
+} part;
+
 typedef struct particle {
     vec x, v;
     real m, V0;
@@ -20,6 +27,10 @@ typedef struct particle {
     real J_P;
     mat B;
     real mu0, lambda0, xi, theta_c, theta_s;
+    /* sleep.h */
+    real rest; /* s, for how long its surroundings have been still */
+    part part;
+    grid_block *home; /* where its stencil began when the step did */
 } particle;
 
 typedef struct solver solver; /* solve.h */
@@ -45,6 +56,10 @@ typedef struct stencil {
 
 #define for_each_particle(s, p)                                                                    \
     for (particle *p = (s)->particles; p < (s)->particles + (s)->count; p++)
+
+/* Steps 1 to 6 run over those that give to nodes, 7 to 10 over those that move. */
+#define for_each_giver(s, p) for_each_particle(s, p) if (p->part != ABSENT)
+#define for_each_mover(s, p) for_each_particle(s, p) if (p->part == MOVES)
 
 #define for_each_active_node(s, b, i)                                                              \
     for (size_t b = 0; b < (s)->grid.count; b++)                                                   \

@@ -135,7 +135,7 @@ static const option simulation_rows[] = {
     {"sleep", OPTION_GROUP, .physics = true, .table = &sleep_table,
      .help = "Settled snow costs next to nothing: blocks of 4 x 4 x 4 cells that have been still, "
              "like all around them, are left as they are. They wake when snow or a body moves "
-             "beside them. Backend `cpu`; `ref` never sleeps."},
+             "beside them. Backends `cpu` and `ref`."},
     {"rest_volume", OPTION_CHOICE, AT(rest_volume), .fallback = "grid",
      .choices = WORDS("grid", "sampled"),
      .help = "Volume of a particle at rest. `grid`: from the density that the grid sees at the "

@@ -30,7 +30,12 @@ static void advance(firn_sim *sim, int frames)
 
 static const method heaps[] = {
     {2, "cubic", FLIP_95}, {2, "quadratic", APIC}, {3, "quadratic", FLIP_95}};
-enum { HEAPS = sizeof heaps / sizeof *heaps };
+
+/* The reference takes its time; test_agreement compares it with the other in 3D. */
+static int heap_count(void)
+{
+    return strcmp(backend_options().backend, "ref") ? 3 : 1;
+}
 
 /* The root mean square distance between the positions of two clouds. */
 static double distance(const cloud *x, const cloud *y)
@@ -46,7 +51,7 @@ static double distance(const cloud *x, const cloud *y)
 static void test_ball(void **state)
 {
     (void)state;
-    for (int k = 0; k < HEAPS; k++) {
+    for (int k = 0; k < heap_count(); k++) {
         firn_sim *never = make_sim(heap(heaps[k], "")), *some = make_sim(heap(heaps[k], SLEEP));
         cloud start = cloud_of(never);
         advance(never, 9);
@@ -80,15 +85,15 @@ static void test_resume(void **state)
 {
     (void)state;
     const char *const integrators[] = {SLEEP, SLEEP "  integrator: semi_implicit\n"};
-    const char *path = "sleep.h5";
+    const char *path = "sleep.h5", *backend = backend_options().backend;
     for (int n = 0; n < 2; n++)
         for (int frames = 2; frames <= 12; frames += 5) {
-            use_options((firn_sim_options){.backend = "cpu", .threads = 1});
+            use_options((firn_sim_options){.backend = backend, .threads = 1});
             firn_sim *a = make_sim(heap(heaps[n], integrators[n])), *b;
             advance(a, frames);
             steps(a, 7);
             assert_int_equal(firn_sim_save(a, path), FIRN_OK);
-            firn_sim_options three = {.backend = "cpu", .threads = 3};
+            firn_sim_options three = {.backend = backend, .threads = 3};
             firn_scene *scene = heap(heaps[n], integrators[n]);
             assert_int_equal(firn_sim_create_from_checkpoint(scene, &three, path, &b), FIRN_OK);
             firn_scene_destroy(&scene);
@@ -100,7 +105,7 @@ static void test_resume(void **state)
             firn_sim_destroy(&a);
             firn_sim_destroy(&b);
         }
-    use_options((firn_sim_options){.backend = "cpu"});
+    use_options((firn_sim_options){.backend = backend});
 }
 
 /* A body that begins to move wakes the snow on it. */
@@ -123,13 +128,80 @@ static void test_body(void **state)
     firn_sim_destroy(&sim);
 }
 
+/* What sleeps goes on sleeping in the scene that wrote the checkpoint; in one of another gravity it falls. */
+static void test_forces(void **state)
+{
+    (void)state;
+    const char *const lines = "  cell_size: 0.03\n  fps: 20\n  gravity: [0, %g]\n" SLEEP
+                              "snow:\n  - shape: {box: {center: [0, 0], size: [0.3, 0.2]}}\n"
+                              "    sampling: {particles_per_cell: 4}\n";
+    const method m = {2, "cubic", FLIP_95};
+    const char *path = "sleep_forces.h5";
+    firn_sim *sim = make_sim(make_scene(m, lines, 0.0));
+    advance(sim, 4);
+    at_most((double)stats_of(sim).active_nodes, 0, "nodes of snow that floats");
+    assert_int_equal(firn_sim_save(sim, path), FIRN_OK);
+    firn_sim_destroy(&sim);
+    for (int n = 0; n < 2; n++) {
+        firn_scene *scene = make_scene(m, lines, n ? -10.0 : 0.0);
+        firn_sim_options chosen = backend_options();
+        assert_int_equal(firn_sim_create_from_checkpoint(scene, &chosen, path, &sim), FIRN_OK);
+        firn_scene_destroy(&scene);
+        advance(sim, 1);
+        if (n)
+            near_to(stats_of(sim).max_speed, 0.5, 1e-3, "speed under another gravity");
+        else
+            at_most(stats_of(sim).max_speed, 0, "speed of what sleeps on");
+        firn_sim_destroy(&sim);
+    }
+    remove(path);
+}
+
+/* Positions after so many frames, and the nodes at work after every other one. */
+static cloud watch(const char *backend, method m, int frames, double *nodes)
+{
+    firn_sim_options chosen = backend_options();
+    use_options((firn_sim_options){.backend = backend});
+    firn_sim *sim = make_sim(heap(m, SLEEP));
+    use_options(chosen);
+    for (int n = 0; n < frames / 2; n++) {
+        advance(sim, 2);
+        nodes[n] = (double)stats_of(sim).active_nodes;
+    }
+    cloud c = cloud_of(sim);
+    firn_sim_destroy(&sim);
+    return c;
+}
+
+/* The fast backend puts the same snow to sleep as the reference, and wakes it alike. */
+static void test_agreement(void **state)
+{
+    (void)state;
+    if (strcmp(backend_options().backend, "ref") == 0)
+        skip();
+    const int frames[] = {14, 0, 6};
+    for (int k = 0; k < 3; k += 2) {
+        double judge[8], nodes[8], least = INFINITY;
+        cloud a = watch("ref", heaps[k], frames[k], judge);
+        cloud b = watch(backend_options().backend, heaps[k], frames[k], nodes);
+        for (int n = 0; n < frames[k] / 2; n++) {
+            least = fmin(least, judge[n] / judge[0]);
+            at_most(fabs(judge[n] - nodes[n]) / judge[0], 0.02, "frame %d: nodes apart", 2 * n + 2);
+        }
+        at_most(least, 0.5, "least nodes at work, of those at the start");
+        at_most(distance(&a, &b) / 0.03, 1e-3, "%s: apart, in cells", method_name(heaps[k]));
+        cloud_free(&a);
+        cloud_free(&b);
+    }
+}
+
 int main(int argc, char **argv)
 {
     use_backend(argc, argv);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_ball),
-        cmocka_unit_test(test_resume),
-        cmocka_unit_test(test_body),
+        cmocka_unit_test(test_ball),      cmocka_unit_test(test_resume),
+        cmocka_unit_test(test_body),      cmocka_unit_test(test_forces),
+        cmocka_unit_test(test_agreement),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
