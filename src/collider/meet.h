@@ -66,15 +66,29 @@ EVERYWHERE bool collider_is_in_box(const collider_pose *pose, const double x[3],
     return true;
 }
 
+/* Bodies within `radius` of x, and how far the nearest is away: at most `radius`. */
+EVERYWHERE collider_bits collider_set_survey(const collider_set *set, const double x[3],
+                                             double radius, double *clearance)
+{
+    collider_bits near = 0;
+    *clearance = radius;
+    for (size_t n = 0; n < set->count; n++) {
+        if (!collider_is_in_box(&set->poses[n], x, radius))
+            continue;
+        double phi = collider_look(&set->items[n], &set->poses[n], x, NULL, NULL);
+        if (phi <= radius) {
+            near |= collider_bit_of(n);
+            *clearance = fmin(*clearance, phi);
+        }
+    }
+    return near;
+}
+
 EVERYWHERE collider_bits collider_set_look(const collider_set *set, const double x[3],
                                            double radius)
 {
-    collider_bits near = 0;
-    for (size_t n = 0; n < set->count; n++)
-        if (collider_is_in_box(&set->poses[n], x, radius) &&
-            collider_look(&set->items[n], &set->poses[n], x, NULL, NULL) <= radius)
-            near |= collider_bit_of(n);
-    return near;
+    double clearance;
+    return collider_set_survey(set, x, radius, &clearance);
 }
 
 /* The part of a normal that lies in the plane z = 0, of length 1. A body whose nearest face is

@@ -6,7 +6,7 @@ extern "C" {
 }
 
 /* Steps between two sorts, at most. It changes speed, never results. */
-enum { SORT_EVERY = 24 };
+enum { SORT_EVERY = 48 };
 
 /* ---- The GPU ---------------------------------------------------------------------------------- */
 
@@ -208,7 +208,8 @@ double cuda_memory(const firn_settings *settings, size_t particles, size_t activ
     double arrays =
         (apic ? ARRAYS_APIC : ARRAYS_FLIP) + 3 + 3; /* sorting; cells before the first sort */
     double homes = (double)particles / 128 + 1024, blocks = 4 * homes + 4096;
-    double per_home = DIRECTIONS * 4 + BLOCK_CELLS * 4 + 2 * 8, per_block = 2 * 16 + 8 + 1 + 3 * 12;
+    double per_home = DIRECTIONS * 4 + BLOCK_CELLS * 4 + EIGHTHS * 4 + 2 * 8,
+           per_block = 2 * 16 + 8 + 1 + 3 * 12;
     return 4 * arrays * (double)particles + homes * per_home + blocks * per_block +
            1.125 * (double)active_blocks * BLOCK_CELLS * (apic ? 16 : 32);
 }
@@ -295,19 +296,19 @@ static firn_status see_outcome(backend *s)
 
 static void keep_limits(backend *s)
 {
-    const outcome *o = s->seen;
-    double log_wave2 = o->max_wave2 ? of_ordered_bits(o->max_wave2) : -HUGE_VAL;
+    const particle_most *most = &s->seen->most;
+    double log_wave2 = most->wave2 ? of_ordered_bits(most->wave2) : -HUGE_VAL;
     s->frame_range = 0;
     for (int a = 0; a < 3; a++) {
-        double high = o->max_velocity[a] ? of_ordered_bits(o->max_velocity[a]) : 0;
-        double low = o->max_backward[a] ? -of_ordered_bits(o->max_backward[a]) : 0;
+        double high = most->velocity[a] ? of_ordered_bits(most->velocity[a]) : 0;
+        double low = most->backward[a] ? -of_ordered_bits(most->backward[a]) : 0;
         s->frame[a] = (float)(0.5 * (low + high));
         s->frame_range = fmax(s->frame_range, fmax(high - s->frame[a], s->frame[a] - low));
     }
-    s->limits.max_speed = sqrt(float_of(o->max_speed2));
+    s->limits.max_speed = sqrt(float_of(most->speed2));
     s->limits.max_wave_speed = exp(0.5 * log_wave2);
-    s->max_affine = float_of(o->max_affine);
-    s->max_stress = o->max_stress ? exp((double)of_ordered_bits(o->max_stress)) : 0;
+    s->max_affine = float_of(most->affine);
+    s->max_stress = most->stress ? exp((double)of_ordered_bits(most->stress)) : 0;
     s->limits_known = true;
 }
 
@@ -323,6 +324,8 @@ static pass_view pass_of(backend *s, double dt)
     pass.grid = s->grid;
     pass.bodies = s->bodies.set;
     pass.out = s->out;
+    pass.home = s->key;
+    pass.touching = (uint32_t *)s->spare;
     pass.dt = (float)dt;
     pass.inv_h = 1 / (float)s->settings->cell_size;
     pass.blend = s->apic ? 0 : (float)s->settings->blend;
@@ -424,9 +427,7 @@ static firn_status try_pass(backend *s, pass_view *pass, const sum_ranges *range
 
 static firn_status try_particles(backend *s, pass_view *pass)
 {
-    pass->trial = true;
-    s->run.g2p(pass, s->stream);
-    pass->trial = false;
+    s->run.try_g2p(pass, s->stream);
     firn_status status = see_outcome(s);
     if (status != FIRN_OK || s->seen->bad_row_mark)
         return status;
@@ -450,8 +451,7 @@ static void charge_stages(backend *s, step_report *report)
 /* Names the first particle that went wrong, and what did. */
 static firn_status report_bad(backend *s, pass_view *pass, step_report *report)
 {
-    pass->trial = true; /* once more: now that the row is known, it tells the rest */
-    s->run.g2p(pass, s->stream);
+    s->run.try_g2p(pass, s->stream); /* once more: now that the row is known, it tells the rest */
     firn_status status = see_outcome(s);
     if (status != FIRN_OK)
         return status;

@@ -4,7 +4,7 @@
  * A contribution is scaled by a power of two so that it stays below 2^22 in magnitude, and rounded to
  * the nearest integer: adding 1.5 * 2^23 to such a float leaves that integer in its low bits. A sum has
  * nine more bits, enough for 512 of the largest contributions; what could need more is scaled down
- * (step.cu). On the grid two sums share a 64-bit word, so that one atomic adds both.
+ * (cuda.cu). On the grid two sums share a 64-bit word, so that one atomic adds both.
  */
 #ifndef FIRN_CUDA_FIXED_CUH
 #define FIRN_CUDA_FIXED_CUH

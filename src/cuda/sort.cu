@@ -249,7 +249,7 @@ static void free_table(backend *s)
     device_free(&s->grid.near);
     device_free(&s->grid.bodies);
     device_free(&s->grid.node_bodies);
-    device_free(&s->grid.body_list);
+    device_free(&s->grid.clearance);
     device_free(&s->grid.wild);
     device_free(&s->hash_keys);
     device_free(&s->hash_values);
@@ -297,7 +297,7 @@ static firn_status make_table(backend *s, size_t homes)
         {&s->grid.near, homes * DIRECTIONS * sizeof *s->grid.near},
         {&s->grid.bodies, blocks * sizeof *s->grid.bodies},
         {&s->grid.node_bodies, blocks * sizeof *s->grid.node_bodies},
-        {&s->grid.body_list, (homes + 1) * sizeof *s->grid.body_list},
+        {&s->grid.clearance, EIGHTHS * homes * sizeof *s->grid.clearance},
         {&s->grid.wild, 2 * blocks},
         {&s->hash_keys, s->hash_size * sizeof *s->hash_keys},
         {&s->hash_values, s->hash_size * sizeof *s->hash_values},

@@ -36,6 +36,7 @@ enum {
     BLOCK_CELLS = 64,
     DIRECTIONS = 27,
     STAY = 13,
+    EIGHTHS = 8,     /* of a block, 2 x 2 x 2 cells each */
     PLACE_BITS = 26, /* of a cell */
 };
 
@@ -83,23 +84,31 @@ typedef struct grid_view {
     uint32_t *near;             /* home blocks: DIRECTIONS blocks around */
     collider_bits *bodies;      /* within reach of a home's particles */
     collider_bits *node_bodies; /* within reach of a block's nodes */
-    uint32_t *body_list;        /* how many homes have bodies, then which */
-    uint8_t *wild;              /* of each half of a block: has a wild node */
-    char *nodes;                /* BLOCK_CELLS nodes of `node_bytes` a block */
+    float *clearance; /* home blocks: from the middle of each eighth to a body, in cells */
+    uint8_t *wild;    /* of each half of a block: has a wild node */
+    char *nodes;      /* BLOCK_CELLS nodes of `node_bytes` a block */
 } grid_view;
 
-/* What a step tells the host. Floats that are never negative are kept as their bits, which order alike. */
+/* The largest of some values over particles, which bound the next step and its sums. Floats that are
+ * never negative are kept as their bits, which order alike. */
+typedef struct particle_most {
+    uint32_t speed2;
+    uint32_t wave2, stress;            /* logarithms, as ordered_bits */
+    uint32_t velocity[3], backward[3]; /* v and -v along the axes, as ordered_bits */
+    uint32_t affine;                   /* |C (x_i - x_p)| along an axis */
+} particle_most;
+
+enum { PARTICLE_LIMITS = sizeof(particle_most) / sizeof(uint32_t) };
+
+/* What a step tells the host. */
 typedef struct outcome {
-    /* Over particles, for the next step. */
-    uint32_t max_speed2;
-    uint32_t max_wave2, max_stress;            /* logarithms, as ordered_bits */
-    uint32_t max_velocity[3], max_backward[3]; /* of v and of -v along the axes, as ordered_bits */
-    uint32_t max_affine;                       /* of |C (x_i - x_p)| along an axis */
+    particle_most most;
     uint32_t max_mass, max_lightness, max_strain; /* when the limits are found, not by G2P */
     /* Of this one. */
     uint32_t momentum_needed, force_needed; /* when beyond the fixed-point range: of one particle */
     uint32_t sums_overflow;
     uint32_t wild;
+    uint32_t touching;     /* particles that may touch a body */
     uint32_t drifted;      /* a sort is needed */
     uint32_t bad_row_mark; /* ~ the first row that went wrong; 0: none */
     float bad_speed, bad_stretch, bad_J_P;
@@ -112,6 +121,8 @@ typedef struct pass_view {
     grid_view grid;
     const collider_set *bodies; /* on the GPU; NULL without colliders */
     outcome *out;
+    const uint32_t *home; /* of a slot */
+    uint32_t *touching; /* slots of particles that may touch a body, as many as the outcome says */
     float dt, inv_h, blend;
     double cell_size, origin;
     float gravity[3];
@@ -121,7 +132,7 @@ typedef struct pass_view {
     float calm;       /* m/s, see calm_speed */
     float harmless;   /* see node_is_wild */
     float cell_speed; /* m/s: one cell in this step */
-    bool trial, planar;
+    bool planar;
     bool tried; /* G2P was tried where nodes are wild, and nothing went wrong */
     stress_series_plan series;
 } pass_view;
@@ -130,6 +141,7 @@ typedef struct kernels {
     void (*p2g)(const pass_view *, cudaStream_t);
     void (*grid)(const pass_view *, cudaStream_t);
     void (*g2p)(const pass_view *, cudaStream_t);
+    void (*try_g2p)(const pass_view *, cudaStream_t); /* changes no particle, tells what is bad */
     void (*volumes)(const pass_view *, cudaStream_t);
     void (*bodies)(const pass_view *, cudaStream_t); /* which are near; after sorts and motion */
 } kernels;
@@ -174,7 +186,7 @@ struct backend {
     size_t count;
     int array_count;
     particles_view p;
-    float *spare;          /* one more array, for sorts */
+    float *spare;          /* one more array, for sorts; between them a list of slots */
     uint32_t *key, *order; /* one a particle; between sorts: home block of a slot, slot of a row */
     int32_t *start[3];     /* cells of the rows; until they are sorted */
     double *staging;       /* values on their way out, on the GPU */

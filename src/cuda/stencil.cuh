@@ -60,19 +60,32 @@ static __device__ __forceinline__ char *node_at(const grid_view &grid, uint32_t 
     return grid.nodes + ((size_t)block * BLOCK_CELLS + (size_t)node) * (size_t)node_bytes;
 }
 
+/* Offset from the first cell of the home block, 2^PLACE_BITS a cell. */
+struct place {
+    int e[3];
+};
+
+static __device__ __forceinline__ place load_place(const particles_view &p, uint32_t slot)
+{
+    place at;
+#pragma unroll
+    for (int a = 0; a < 3; a++)
+        at.e[a] = ((const int *)p.array[AT_X + a])[slot];
+    return at;
+}
+
 /* A particle's stencil: its first node in the tile, and weights and slopes along the axes. */
 template <int WIDTH, int DEPTH> struct stencil {
     int cell[3];     /* of the home block, -1 .. 4 */
     float offset[3]; /* in that cell */
     float w[3][WIDTH], g[3][WIDTH];
 
-    __device__ __forceinline__ stencil(const particles_view &p, uint32_t slot)
+    __device__ __forceinline__ stencil(const place &at)
     {
 #pragma unroll
         for (int a = 0; a < 3; a++) {
-            int at = ((const int *)p.array[AT_X + a])[slot];
-            cell[a] = at >> PLACE_BITS;
-            offset[a] = (float)(at & ((1 << PLACE_BITS) - 1)) * 0x1p-26f;
+            cell[a] = at.e[a] >> PLACE_BITS;
+            offset[a] = (float)(at.e[a] & ((1 << PLACE_BITS) - 1)) * 0x1p-26f;
             if (a == 2 && DEPTH == 1) {
                 w[2][0] = 1;
                 g[2][0] = 0;
@@ -129,13 +142,13 @@ static __device__ __forceinline__ vec load_velocity(const particles_view &p, uin
 }
 
 /* Where a particle is, in metres. */
-static __device__ __forceinline__ void place_of(const pass_view &s, int4 block, const int at[3],
+static __device__ __forceinline__ void place_of(const pass_view &s, int4 block, const place &at,
                                                 double x[3])
 {
     for (int a = 0; a < 3; a++) {
         int b = a == 0 ? block.x : a == 1 ? block.y : block.z;
         x[a] =
-            a == 2 && s.planar ? 0 : (4.0 * b + s.origin + (double)at[a] * 0x1p-26) * s.cell_size;
+            a == 2 && s.planar ? 0 : (4.0 * b + s.origin + (double)at.e[a] * 0x1p-26) * s.cell_size;
     }
 }
 
@@ -193,29 +206,31 @@ static __device__ __forceinline__ float strain_of(const mat &F)
     return fmaxf(__fmul_rn(0.6f, __fsqrt_rn(square)), volume);
 }
 
-/* What bounds the next step and its sums. Rounded the same way wherever it is computed, or a resumed run
- * would choose another step. */
+/* Rounded the same way wherever it is computed, or a resumed run would choose another step. */
 struct particle_limits {
-    uint32_t speed2 = 0, log_wave2 = 0, log_stress = 0, affine = 0;
-    uint32_t velocity[3] = {0, 0, 0}, backward[3] = {0, 0, 0};
+    particle_most most = {};
 
-    __device__ __forceinline__ void add(const vec &v, float log_wave2_soft, float xi, float J,
-                                        const mat &F)
+    __device__ __forceinline__ void add_velocity(const vec &v)
     {
         float square = __fmul_rn(v.e[0], v.e[0]);
         square = __fmaf_rn(v.e[1], v.e[1], square);
         square = __fmaf_rn(v.e[2], v.e[2], square);
+        most.speed2 = max(most.speed2, __float_as_uint(square));
+        for (int a = 0; a < 3; a++) {
+            most.velocity[a] = max(most.velocity[a], ordered_bits(v.e[a]));
+            most.backward[a] = max(most.backward[a], ordered_bits(-v.e[a]));
+        }
+    }
+
+    __device__ __forceinline__ void add_stress(float log_wave2_soft, float xi, float J,
+                                               const mat &F)
+    {
         float exponent = __fmul_rn(xi, __fadd_rn(1.0f, -J));
         exponent = fminf(fmaxf(exponent, -(float)SNOW_HARDEN_LIMIT), (float)SNOW_HARDEN_LIMIT);
         float log_hard = __fadd_rn(log_wave2_soft, exponent);
         float log_strain = __logf(fmaxf(strain_of(F), 1e-30f));
-        speed2 = max(speed2, __float_as_uint(square));
-        for (int a = 0; a < 3; a++) {
-            velocity[a] = max(velocity[a], ordered_bits(v.e[a]));
-            backward[a] = max(backward[a], ordered_bits(-v.e[a]));
-        }
-        log_wave2 = max(log_wave2, ordered_bits(log_hard));
-        log_stress = max(log_stress, ordered_bits(__fadd_rn(log_hard, log_strain)));
+        most.wave2 = max(most.wave2, ordered_bits(log_hard));
+        most.stress = max(most.stress, ordered_bits(__fadd_rn(log_hard, log_strain)));
     }
 
     /* sum_b |C_ab| (reach in metres), for the B / h of APIC. */
@@ -223,21 +238,17 @@ struct particle_limits {
     {
         for (int a = 0; a < 3; a++) {
             float sum = __fadd_rn(__fadd_rn(fabsf(B.m[a][0]), fabsf(B.m[a][1])), fabsf(B.m[a][2]));
-            affine = max(affine, __float_as_uint(__fmul_rn(sum, inv_D_reach)));
+            most.affine = max(most.affine, __float_as_uint(__fmul_rn(sum, inv_D_reach)));
         }
     }
 
-    __device__ __forceinline__ void tell(outcome *out, bool apic) const
+    /* By all lanes of a warp. */
+    __device__ __forceinline__ void tell(particle_most *to) const
     {
-        raise(&out->max_speed2, speed2);
-        raise(&out->max_wave2, log_wave2);
-        raise(&out->max_stress, log_stress);
-        for (int a = 0; a < 3; a++) {
-            raise(&out->max_velocity[a], velocity[a]);
-            raise(&out->max_backward[a], backward[a]);
-        }
-        if (apic)
-            raise(&out->max_affine, affine);
+        const uint32_t *mine = (const uint32_t *)&most;
+#pragma unroll
+        for (int k = 0; k < PARTICLE_LIMITS; k++)
+            raise((uint32_t *)to + k, mine[k]);
     }
 };
 

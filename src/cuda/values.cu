@@ -285,14 +285,15 @@ static __global__ void find_limits(const pass_view s, uint32_t count, float inv_
     material_limits materials;
     if (k < count) {
         vec v = load_velocity(s.p, k);
-        limits.add(v, s.p.array[LOG_WAVE2][k], s.p.array[XI][k], s.p.array[J_P][k],
-                   load_mat(s.p, F_FIRST, k));
+        limits.add_velocity(v);
+        limits.add_stress(s.p.array[LOG_WAVE2][k], s.p.array[XI][k], s.p.array[J_P][k],
+                          load_mat(s.p, F_FIRST, k));
         if (inv_D_reach > 0)
             limits.add_affine(load_mat(s.p, B_FIRST, k), inv_D_reach);
         materials.add(s.p.array[MASS][k], s.p.array[THETA_C][k], s.p.array[THETA_S][k]);
     }
     __syncwarp();
-    limits.tell(s.out, inv_D_reach > 0);
+    limits.tell(&s.out->most);
     materials.tell(s.out);
 }
 

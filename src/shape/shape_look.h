@@ -37,13 +37,13 @@ EVERYWHERE double shape_sphere_distance(double radius, const double p[3], double
  * box is reached along the positive parts of q; inside, through the nearest face. */
 EVERYWHERE double shape_corner_distance(int axes, const double *q, double *g)
 {
-    double square = 0;
+    double square = 0, highest = q[0];
     int nearest = 0;
     for (int i = 0; i < axes; i++) {
         double beyond = q[i] > 0 ? q[i] : 0;
         square += beyond * beyond;
-        if (q[i] > q[nearest])
-            nearest = i;
+        nearest = q[i] > highest ? i : nearest;
+        highest = q[i] > highest ? q[i] : highest;
     }
     if (square > 0) {
         double length = sqrt(square);
@@ -51,8 +51,9 @@ EVERYWHERE double shape_corner_distance(int axes, const double *q, double *g)
             g[i] = q[i] > 0 ? q[i] / length : 0;
         return length;
     }
-    g[nearest] = 1;
-    return q[nearest];
+    for (int i = 0; i < axes; i++)
+        g[i] = i == nearest;
+    return highest;
 }
 
 EVERYWHERE double shape_box_distance(const double h[3], const double p[3], double g[3])
