@@ -60,6 +60,7 @@ static void print_json(const char *path, const firn_scene *scene, const firn_est
     json_integer(&j, "active_nodes", e->active_nodes);
     json_number(&j, "mass", e->mass);
     json_number(&j, "memory_bytes", e->memory_bytes);
+    json_number(&j, "frame_bytes", e->frame_bytes);
     json_number(&j, "wave_speed", e->wave_speed);
     json_number(&j, "stable_dt", e->stable_dt);
     json_number(&j, "steps", e->steps);
@@ -78,7 +79,7 @@ static void print_bytes(double bytes)
     int unit = 0;
     for (; bytes >= 1000 && unit < 4; unit++)
         bytes /= 1000;
-    printf("memory          %.3g %s\n", bytes, units[unit]);
+    printf("%.3g %s", bytes, units[unit]);
 }
 
 static void print_duration(double seconds)
@@ -120,7 +121,11 @@ static void print_report(const firn_scene *scene, const firn_estimate *e)
         printf("time step       %.4g s as set; stable: %.4g s\n", s->time_step, e->stable_dt);
     else
         printf("time step       %.4g s\n", e->stable_dt);
+    printf("memory          at most ");
     print_bytes(e->memory_bytes);
+    printf(", of which ");
+    print_bytes(e->frame_bytes);
+    printf(" for frames on their way to disk\n");
     printf("expected        %.4g steps, ", e->steps);
     print_duration(e->seconds);
     printf("\n");

@@ -128,7 +128,8 @@ typedef struct firn_estimate {
     size_t occupied_cells;
     size_t active_nodes;
     double mass;
-    double memory_bytes;
+    double memory_bytes; /* at most, of the whole program */
+    double frame_bytes;  /* of them: frames that wait to be written */
     double wave_speed;
     double stable_dt;
     double steps;   /* whole run, at stable_dt */

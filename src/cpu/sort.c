@@ -314,24 +314,24 @@ static void move_records(cpu_store *store, void *records, size_t size, team *thr
     team_for(threads, store->count, 4096, move_back, &all);
 }
 
-/* Rebuild the grid with its blocks along the curve; each list of particles keeps its order. */
-static firn_status renumber(cpu_store *store, cpu_grid *grid)
+/* Rebuild the grid with its blocks along the curve; each list of particles keeps its order. Fields hold
+ * nothing between steps, so that the old blocks can wait there. */
+static void renumber(cpu_store *store, cpu_grid *grid)
 {
-    uint32_t used = 0;
-    curve_block *list = malloc((grid->count + 1) * sizeof *list);
-    cpu_block *old = malloc((grid->count + 1) * sizeof *old);
-    firn_status status = list && old ? FIRN_OK : out_of_memory(grid);
-    for (uint32_t b = 0; status == FIRN_OK && b < grid->count; b++)
+    _Static_assert(sizeof(cpu_block) + sizeof(curve_block) <= sizeof(float[CPU_BLOCK_FLOATS]),
+                   "a block and its place on the curve fit into its field");
+    uint32_t used = 0, first = 0;
+    curve_block *list = (curve_block *)grid->field[0];
+    cpu_block *old = (cpu_block *)(list + grid->count);
+    for (uint32_t b = 0; b < grid->count; b++)
         if (grid->blocks[b].count > 0)
             list[used++] = (curve_block){blocks_curve(grid->blocks[b].at), b};
-    if (status == FIRN_OK) {
+    if (used > 0) {
         qsort(list, used, sizeof *list, by_curve);
-        if (grid->count > 0)
-            memcpy(old, grid->blocks, grid->count * sizeof *old);
-        blocks_clear(grid);
+        memcpy(old, grid->blocks, grid->count * sizeof *old);
     }
-    uint32_t first = 0;
-    for (uint32_t k = 0; status == FIRN_OK && k < used; k++) {
+    blocks_clear(grid);
+    for (uint32_t k = 0; k < used; k++) {
         const cpu_block *was = &old[list[k].block];
         uint32_t b = blocks_at(grid, was->at); /* cannot fail: there were more blocks before */
         cpu_block *block = &grid->blocks[b];
@@ -344,18 +344,12 @@ static firn_status renumber(cpu_store *store, cpu_grid *grid)
         memcpy(store->arriving + first, store->order + was->first, was->count * sizeof(uint32_t));
         first += was->count;
     }
-    if (status == FIRN_OK)
-        memcpy(store->order, store->arriving, store->count * sizeof *store->order);
-    free(list);
-    free(old);
-    return status;
+    memcpy(store->order, store->arriving, store->count * sizeof *store->order);
 }
 
 firn_status sort_memory(cpu_store *store, cpu_grid *grid, team *threads)
 {
-    firn_status status = renumber(store, grid);
-    if (status != FIRN_OK)
-        return status;
+    renumber(store, grid);
     move_records(store, store->hot, sizeof *store->hot, threads);
     move_records(store, store->cold, sizeof *store->cold, threads);
     move_records(store, store->row, sizeof *store->row, threads);

@@ -17,22 +17,24 @@
 /* Objects expected to hold more particles than this are counted by volume instead. */
 static const double most_sampled = 2e7;
 
-/* Time of one step for one particle with cubic splines, in 2D and 3D: the reference as measured on
- * one core, the others as a guess. The figures are for telling minutes from days. */
+/* Time of one step for one particle with cubic splines, in 2D and 3D, and what every step takes: the
+ * reference on one core, the others on two and on an H200. For telling minutes from days. */
 static const struct {
     const char *backend;
-    double ns_per_particle_step[2];
-} costs[] = {{"ref", {800, 4000}}, {"cpu", {20, 60}}};
-static const double other_ns_per_particle_step = 60;
+    double ns_per_particle_step[2], ns_per_step;
+} costs[] = {{"ref", {800, 4000}, 0}, {"cpu", {20, 60}, 1e4}, {"cuda", {0.2, 0.3}, 1e5}};
+
+static const double PROGRAM_BYTES = 45e6; /* with its libraries, before there is any snow */
 
 enum { BLOCK_WIDTH = 4 };  /* of backend_ops.memory */
 enum { FRAME_COPIES = 2 }; /* that a run keeps at most, to be written */
+enum { ID_BYTES = sizeof(uint64_t) + sizeof(uint32_t) }; /* of a particle: its id and object */
 
 /* A particle in such a copy: id, object, place and what the output formats need. */
 static double frame_bytes(const firn_settings *s)
 {
     unsigned attributes = firn_export_attributes(s->formats, &s->output);
-    double bytes = sizeof(uint64_t) + sizeof(uint32_t) + sizeof(double[3]);
+    double bytes = ID_BYTES + sizeof(double[3]);
     for (firn_attribute a = 0; a < FIRN_ATTRIBUTES; a++)
         if (attributes >> a & 1)
             bytes += sizeof(float) * (double)firn_frame_components(a);
@@ -379,13 +381,14 @@ static void estimate_time(const census *c, const backend_ops *ops)
              scene->simulation_mark.where, s->time_step, e->stable_dt);
     double dt = s->time_step > 0 ? s->time_step : e->stable_dt;
     e->steps = s->frames * ceil(1 / (s->fps * dt));
-    double ns = other_ns_per_particle_step;
+    double ns = 0;
     for (size_t i = 0; i < sizeof costs / sizeof *costs; i++)
         if (strcmp(costs[i].backend, ops->name) == 0)
-            ns = costs[i].ns_per_particle_step[s->dimensions - 2];
+            ns = (double)e->particles * costs[i].ns_per_particle_step[s->dimensions - 2] +
+                 costs[i].ns_per_step;
     if (implicit)
         ns *= time_step_implicit_cost(explicit_dt, dt);
-    e->seconds = (double)e->particles * e->steps * ns * 1e-9;
+    e->seconds = e->steps * ns * 1e-9;
 }
 
 /* Objects that were not sampled count like one compact block of cells. */
@@ -401,9 +404,10 @@ static void estimate_space(census *c, const backend_ops *ops)
     e->active_nodes = c->bases.count + (size_t)(uncounted ? pow(side + reach, d) : 0);
     e->particles_per_cell = (double)e->particles / (double)e->occupied_cells;
     double blocks = uncounted ? pow((side + reach) / BLOCK_WIDTH + 1, d) : 0;
+    e->frame_bytes = FRAME_COPIES * (double)e->particles * frame_bytes(s);
     e->memory_bytes =
-        ops->memory(s, e->particles, cell_set_blocks(&c->bases, d, BLOCK_WIDTH) + (size_t)blocks) +
-        FRAME_COPIES * (double)e->particles * frame_bytes(s);
+        PROGRAM_BYTES + e->frame_bytes + (double)e->particles * ID_BYTES +
+        ops->memory(s, e->particles, cell_set_blocks(&c->bases, d, BLOCK_WIDTH) + (size_t)blocks);
 }
 
 /* Whether the GPU has room, and for how many particles it has. */

@@ -8,7 +8,7 @@ import subprocess
 from harness import BLOCK, FIRN, Case, main, particles
 
 CHECK_FIELDS = """scene name fingerprint dimensions frames fps cell_size kernel transfer
-integrator particles particles_per_cell occupied_cells active_nodes mass memory_bytes wave_speed stable_dt steps seconds
+integrator particles particles_per_cell occupied_cells active_nodes mass memory_bytes frame_bytes wave_speed stable_dt steps seconds
 warnings""".split()
 BENCH_FIELDS = """scene backend kernel transfer integrator particles particles_per_cell threads steps dt
 ns_per_particle_step stages solver_iterations ns_per_particle_iteration peak_bytes machine""".split()
