@@ -63,7 +63,7 @@ static void hold_frame(frustum *f, const camera *c, const firn_frame *frame,
     vec3 middle = points_bounds(sample).middle;
     points_span rise = points_measure(sample, c->sky);
     float reach = 2.5f * (rise.high - rise.low) + 4 * (float)frame->cell_size;
-    surfaces s = {scene, frame->time, {c->origin[0], c->origin[1], c->origin[2]}};
+    surfaces s = {scene, frame->time, {c->origin[0], c->origin[1], c->origin[2]}, NULL};
     surfaces_ray down = {middle, vec_scale(c->sky, -1), 0, reach, 1e-3f};
     float fall = surfaces_trace(&s, &down);
     if (fall < reach) {
@@ -120,7 +120,7 @@ static size_t hidden_frames(const camera *c, const firn_frame *frames, size_t co
             continue;
         vec3 middle = points_bounds(sample).middle;
         vec3 sight = vec_sub(c->eye, middle);
-        surfaces s = {scene, frames[i].time, {c->origin[0], c->origin[1], c->origin[2]}};
+        surfaces s = {scene, frames[i].time, {c->origin[0], c->origin[1], c->origin[2]}, NULL};
         float length = vec_length(sight);
         surfaces_ray ray = {middle, vec_scale(sight, 1 / length), 0, length, 1e-3f};
         hidden += surfaces_trace(&s, &ray) < length;

@@ -11,8 +11,8 @@ firn_status field_build(field *f, const firn_frame *frame, const double origin[3
                         const points_box *box, float spacing)
 {
     vec3 extent = vec_sub(box->high, box->low);
-    float longest = fmaxf(extent.x, fmaxf(extent.y, extent.z));
-    f->cell = fmaxf(grains_across * spacing, longest / (MOST_CELLS - 8));
+    float longest = greater(extent.x, greater(extent.y, extent.z));
+    f->cell = greater(grains_across * spacing, longest / (MOST_CELLS - 8));
     f->low = vec_sub(box->low, vec_scale((vec3){1, 1, 1}, 3 * f->cell));
     f->size[0] = (int)(extent.x / f->cell) + 7;
     f->size[1] = (int)(extent.y / f->cell) + 7;
@@ -76,13 +76,16 @@ vec3 field_outward(const field *f, vec3 x)
     float total = 0;
     for (int k = 0; k < 4; k++) {
         for (int j = 0; j < 4; j++) {
+            float line = 0, sloped = 0;
             for (int i = 0; i < 4; i++) {
                 float n = cell_count(f, base[0] + i, base[1] + j, base[2] + k);
-                total += n * weight[0][i] * weight[1][j] * weight[2][k];
-                gradient.x += n * slope[0][i] * weight[1][j] * weight[2][k];
-                gradient.y += n * weight[0][i] * slope[1][j] * weight[2][k];
-                gradient.z += n * weight[0][i] * weight[1][j] * slope[2][k];
+                line += n * weight[0][i];
+                sloped += n * slope[0][i];
             }
+            total += line * weight[1][j] * weight[2][k];
+            gradient.x += sloped * weight[1][j] * weight[2][k];
+            gradient.y += line * slope[1][j] * weight[2][k];
+            gradient.z += line * weight[1][j] * slope[2][k];
         }
     }
     return total > 0 ? vec_scale(gradient, -1 / total) : (vec3){0, 0, 0};

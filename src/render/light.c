@@ -35,7 +35,7 @@ static void map_frame(light_map *m, const points_box *box, float radius, int mos
     points_span w = box_span(box, m->toward);
     float room = 4 * radius;
     float wide = u.high - u.low + 2 * room, tall = v.high - v.low + 2 * room;
-    m->texel = fmaxf(fmaxf(wide, tall) / (float)most, 0.5f * radius);
+    m->texel = greater(greater(wide, tall) / (float)most, 0.5f * radius);
     m->left = u.low - room;
     m->bottom = v.low - room;
     m->top_plane = w.high + room + 0.5f * (w.high - w.low);
@@ -137,7 +137,9 @@ static float covered(const light_map *m, float u, float v, float depth)
 
 static float dimmed(float cover, float bias, float fade)
 {
-    return cover <= bias ? 1 : expf((bias - cover) / fade);
+    const float dark = -12; /* too little to be seen */
+    float depth = (bias - cover) / fade;
+    return depth >= 0 ? 1 : depth < dark ? 0 : expf(depth);
 }
 
 float lights_sun(const lights *l, vec3 x, float fade, float noise)
@@ -156,7 +158,7 @@ float lights_sun(const lights *l, vec3 x, float fade, float noise)
         a = next;
     }
     /* The farther the snow that casts the shadow, the wider its edge. */
-    float search = (6 * l->grain + sun_blur * fmaxf(depth - m->middle, 0)) / m->texel;
+    float search = (6 * l->grain + sun_blur * greater(depth - m->middle, 0)) / m->texel;
     float height = 0, blockers = 0;
     for (int i = 0; i < SUN_SAMPLES; i++) {
         float cover = covered(m, u + search * cs[i], v + search * sn[i], depth);

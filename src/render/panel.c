@@ -58,7 +58,7 @@ static vec3 soften(const panel *p, vec3 x, vec3 grain)
 {
     vec3 out = field_outward(&p->style->field, x);
     float length = vec_length(out);
-    vec3 form = length > 0 ? vec_scale(out, fminf(1.5f * length, 1) / length) : out;
+    vec3 form = length > 0 ? vec_scale(out, lesser(1.5f * length, 1) / length) : out;
     return vec_unit(vec_add(vec_scale(grain, 0.55f), form));
 }
 
@@ -85,8 +85,8 @@ static vec3 shade_collider(const panel *p, vec3 x, float travel, vec3 direction,
     const panel_style *s = p->style;
     const lights *l = &s->lights;
     float part = travel / s->camera.focal; /* size of a part of a pixel out there */
-    vec3 normal = surfaces_normal(&p->surfaces, x, fmaxf(part, 1e-4f * s->camera.distance));
-    float slant = fmaxf(-vec_dot(normal, direction), 0.05f);
+    vec3 normal = surfaces_normal(&p->surfaces, x, greater(part, 1e-4f * s->camera.distance));
+    float slant = greater(-vec_dot(normal, direction), 0.05f);
     float square = surfaces_squares(&p->surfaces, x, normal, s->square, 1.5f * part / slant);
     float facing = clamp01(vec_dot(normal, l->sun.toward)), freedom;
     vec3 lifted = vec_add(x, vec_scale(normal, 0.5f * l->grain));
@@ -137,7 +137,7 @@ static vec3 shade_part(const panel *p, int x, int y)
     float along = -vec_dot(ray, c->back), snow = splat_depth(pixel) / along;
     int set = x % PANEL_PARTS + PANEL_PARTS * (y % PANEL_PARTS);
     if (p->has_surfaces) {
-        float limit = fminf(4 * c->distance, snow);
+        float limit = lesser(4 * c->distance, snow);
         float from = s->free[(y / BLOCK) * blocks_across(c) + x / BLOCK];
         float hit = surfaces_trace(&p->surfaces,
                                    &(surfaces_ray){c->eye, ray, from, limit, 0.3f / c->focal});
@@ -220,16 +220,20 @@ static firn_status prepare(panel_style *s, const panel *p)
 firn_status panel_draw(panel_style *style, const firn_frame *frame, const image_view *view)
 {
     const double *origin = style->camera.origin;
-    panel p = {style, frame, {style->scene, frame->time, {origin[0], origin[1], origin[2]}}, false};
+    panel p = {.style = style,
+               .frame = frame,
+               .surfaces = {style->scene, frame->time, {origin[0], origin[1], origin[2]}, NULL}};
     p.has_surfaces = surfaces_present(&p.surfaces);
-    firn_status status = prepare(style, &p);
-    if (status != FIRN_OK)
-        return status;
+    firn_status status = surfaces_stand(&p.surfaces);
+    if (status == FIRN_OK)
+        status = prepare(style, &p);
+    int height = status == FIRN_OK ? view->height : 0;
 #pragma omp parallel for schedule(dynamic, 4)
-    for (int y = 0; y < view->height; y++)
+    for (int y = 0; y < height; y++)
         for (int x = 0; x < view->width; x++)
             image_set(view, x, y, shade_pixel(&p, x, y));
-    return FIRN_OK;
+    surfaces_leave(&p.surfaces);
+    return status;
 }
 
 void panel_style_clear(panel_style *style)

@@ -45,21 +45,37 @@ static void lower(uint64_t *pixel, uint64_t value)
         ;
 }
 
+/* The first and the last pixel whose middle lies beyond, and before, a place. */
+static int first_pixel(float x)
+{
+    float from = greater(x - 0.5f, 0);
+    int pixel = (int)from;
+    return pixel + ((float)pixel < from);
+}
+
+static int last_pixel(float x, int count)
+{
+    float to = lesser(x + 0.5f, (float)count);
+    return (int)to - 1;
+}
+
 void splat_draw(splat_buffer *b, const splat_sphere *s, uint32_t index)
 {
     float reach = splat_reach(s);
     if (!(s->x > -reach && s->x < (float)b->width + reach && s->y > -reach &&
           s->y < (float)b->height + reach && s->depth - s->bulge > 0))
         return;
-    int left = (int)fmaxf(ceilf(s->x - reach - 0.5f), 0);
-    int right = (int)fminf(floorf(s->x + reach - 0.5f), (float)b->width - 1);
-    int top = (int)fmaxf(ceilf(s->y - reach - 0.5f), 0);
-    int bottom = (int)fminf(floorf(s->y + reach - 0.5f), (float)b->height - 1);
+    int left = first_pixel(s->x - reach), right = last_pixel(s->x + reach, b->width);
+    int top = first_pixel(s->y - reach), bottom = last_pixel(s->y + reach, b->height);
     float scale = 1 / reach;
+    uint64_t nearest = make_pixel(s->depth - s->bulge, 0);
     for (int y = top; y <= bottom; y++) {
         float v = ((float)y + 0.5f - s->y) * scale;
         uint64_t *row = b->pixels + (size_t)y * (size_t)b->width;
         for (int x = left; x <= right; x++) {
+            /* Most spheres lie behind others: see that before anything is worked out. */
+            if (__atomic_load_n(&row[x], __ATOMIC_RELAXED) < nearest)
+                continue;
             float u = ((float)x + 0.5f - s->x) * scale, front = 1 - u * u - v * v;
             if (front > 0)
                 lower(&row[x], make_pixel(s->depth - s->bulge * sqrtf(front), index));

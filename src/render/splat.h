@@ -34,7 +34,7 @@ void splat_draw(splat_buffer *b, const splat_sphere *sphere, uint32_t index);
 
 static inline float splat_reach(const splat_sphere *s)
 {
-    return fmaxf(s->radius, 0.5f);
+    return greater(s->radius, 0.5f);
 }
 
 /* All particles of a frame with this radius in metres, seen by the camera. */

@@ -1,12 +1,45 @@
 #include "render/surfaces.h"
 
+#include <stdlib.h>
+
 #include "scene/model.h"
+#include "status.h"
 
 enum { TRACE_STEPS = 160, LIGHT_STEPS = 32 };
 
 bool surfaces_present(const surfaces *s)
 {
     return s->scene && firn_scene_collider_count(s->scene) > 0;
+}
+
+firn_status surfaces_stand(surfaces *s)
+{
+    size_t count = surfaces_present(s) ? s->scene->collider_count : 0;
+    s->poses = calloc(count + 1, sizeof *s->poses);
+    if (!s->poses)
+        return fail(FIRN_NO_MEMORY, "no memory for the colliders of a picture");
+    firn_status status = FIRN_OK;
+    for (size_t i = 0; i < count && status == FIRN_OK; i++)
+        status = collider_stand(&s->scene->colliders[i].body, s->time, &s->poses[i]);
+    if (status != FIRN_OK)
+        surfaces_leave(s);
+    return status;
+}
+
+void surfaces_leave(surfaces *s)
+{
+    size_t count = s->poses && surfaces_present(s) ? s->scene->collider_count : 0;
+    for (size_t i = 0; i < count; i++)
+        collider_leave(&s->scene->colliders[i].body, &s->poses[i]);
+    free(s->poses);
+    s->poses = NULL;
+}
+
+static double distance_to(const surfaces *s, size_t index, const double x[3])
+{
+    if (!s->poses)
+        return firn_scene_collider_distance(s->scene, index, s->time, x);
+    return collider_distance(&s->scene->colliders[index].body, &s->poses[index], x, NULL, NULL);
 }
 
 float surfaces_distance(const surfaces *s, vec3 x)
@@ -17,7 +50,7 @@ float surfaces_distance(const surfaces *s, vec3 x)
     for (size_t i = 0; i < count; i++) {
         if (!s->scene->colliders[i].surface.visible)
             continue;
-        double phi = firn_scene_collider_distance(s->scene, i, s->time, world);
+        double phi = distance_to(s, i, world);
         nearest = phi < nearest ? phi : nearest;
     }
     return (float)nearest;
@@ -64,7 +97,7 @@ float surfaces_trace(const surfaces *s, const surfaces_ray *ray)
         last_t = t, last_phi = phi;
         t += finish ? phi / slope : phi > near ? phi : phi < -near ? -phi : near;
     }
-    return outside ? fmaxf(t, ray->limit) : ray->limit;
+    return outside ? greater(t, ray->limit) : ray->limit;
 }
 
 float surfaces_light(const surfaces *s, vec3 x, vec3 direction, float softness, float limit)
@@ -73,8 +106,8 @@ float surfaces_light(const surfaces *s, vec3 x, vec3 direction, float softness, 
     for (int i = 0; i < LIGHT_STEPS && t < limit && light > 0.01f; i++) {
         float phi = surfaces_distance(s, vec_add(x, vec_scale(direction, t)));
         if (t > 0)
-            light = fminf(light, 0.5f + 0.5f * phi / (softness * t));
-        t += fmaxf(fabsf(phi), 0.005f * limit);
+            light = lesser(light, 0.5f + 0.5f * phi / (softness * t));
+        t += greater(fabsf(phi), 0.005f * limit);
     }
     return clamp01(light);
 }
@@ -100,6 +133,6 @@ float surfaces_squares(const surfaces *s, vec3 x, vec3 normal, float size, float
                   (float)(fmod(s->origin[2] + x.z, period) / size)};
     float nx = fabsf(normal.x), ny = fabsf(normal.y), nz = fabsf(normal.z);
     int a = nx > ny && nx > nz ? 1 : 0, b = ny >= nx && ny >= nz ? 2 : nx > nz ? 2 : 1;
-    float w = fmaxf(width / size, 1e-3f);
+    float w = greater(width / size, 1e-3f);
     return 0.5f + 0.5f * wave_mean(u[a], w) * wave_mean(u[b], w);
 }

@@ -14,9 +14,14 @@ typedef struct surfaces {
     const firn_scene *scene; /* borrowed; NULL = no colliders */
     double time;
     double origin[3];
+    struct collider_pose *poses; /* of the colliders at that time; NULL = found at every look */
 } surfaces;
 
 bool surfaces_present(const surfaces *s);
+
+/* Find the poses once, for many looks; and give them back. */
+firn_status surfaces_stand(surfaces *s);
+void surfaces_leave(surfaces *s);
 
 /* Signed distance to the nearest collider; large when there is none. */
 float surfaces_distance(const surfaces *s, vec3 x);
