@@ -105,6 +105,13 @@ def add_object(collection, name, data, material=None):
     return made
 
 
+def half_a_voxel_back(volume):
+    """The density of a file belongs to the nodes of its grid; Cycles shows it half a voxel farther along
+    each axis, so that snow would float above its ground."""
+    voxel = volume.grids["density"].matrix_object.to_scale() if "density" in volume.grids.keys() else (0, 0, 0)
+    return Matrix.Translation([-side / 2 for side in voxel])
+
+
 def add_snow(collection, frames, up="y", reference_density=REFERENCE_DENSITY):
     """The volume, which shows frame_0012.vdb at frame 12 of the timeline. Blender plays sequences
     without gaps only: of another run it shows one frame (see show_frame)."""
@@ -121,7 +128,7 @@ def add_snow(collection, frames, up="y", reference_density=REFERENCE_DENSITY):
     if "velocity" in volume.grids.keys():
         volume.velocity_grid, volume.velocity_unit = "velocity", "SECOND"
     snow = add_object(collection, "snow", volume, snow_material(reference_density))
-    snow.matrix_world = turn(up)
+    snow.matrix_world = turn(up) @ half_a_voxel_back(volume)
     return snow
 
 

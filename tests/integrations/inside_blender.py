@@ -37,6 +37,7 @@ seen = {
     "grids": {grid.name: grid.data_type for grid in snow.data.grids},
     "frames": [scene.frame_start, scene.frame_end],
     "fps": scene.render.fps / scene.render.fps_base,
+    "place": list(snow.matrix_world.translation),
     "boxes": [box(number) for number in range(3)],
     "shader": {
         "scale": nodes["ShaderNodeMath"].inputs[1].default_value,

@@ -43,6 +43,9 @@ class Blender(Case):
         self.assertTrue(numpy.allclose(shader["colour"], [0.9, 0.95, 1.0]))
         self.assertEqual(shader["attribute"], "density")
 
+        # Half a voxel back along each axis of the file: Cycles shows values that much farther on.
+        self.assertTrue(numpy.allclose(seen["place"], [-0.01, 0.01, -0.01], atol=1e-6), seen["place"])
+
         # Of each frame of the timeline the box holds all particles, within a leaf of 8 voxels and the
         # kernel's reach of 2; Blender's z is our y, its y our -z.
         for number in range(3):
