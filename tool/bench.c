@@ -4,6 +4,7 @@
 
 #include "arguments.h"
 #include "bench_case.h"
+#include "bench_limits.h"
 #include "console.h"
 #include "json.h"
 #include "machine.h"
@@ -11,7 +12,7 @@
 #include "tool.h"
 
 typedef struct bench_options {
-    bool json;
+    bool json, limits;
     const char *backend;
     const char *scene;
     int64_t particles, steps, repeats, threads;
@@ -21,6 +22,8 @@ typedef struct bench_options {
 #define AT(field) .offset = offsetof(bench_options, field)
 static const argument bench_arguments[] = {
     {ARGUMENT_FLAG, 0, "json", NULL, "print one JSON object a case, each on a line", AT(json)},
+    {ARGUMENT_FLAG, 0, "limits", NULL,
+     "measure the machine instead: arithmetic and memory, a second", AT(limits)},
     {ARGUMENT_TEXT, 0, "backend", "auto|ref|cpu|cuda", "solver [auto]", AT(backend)},
     {ARGUMENT_TEXT, 0, "scene", "SCENE", "measure this scene [a cube that hits the ground]",
      AT(scene)},
@@ -103,6 +106,26 @@ static void print_table_row(const bench_result *r)
     printf("\n");
 }
 
+static void print_limits(int threads, bool as_json)
+{
+    char machine[256];
+    machine_text(machine);
+    bench_limits limits = bench_limits_measure(threads);
+    if (as_json) {
+        json j = {.out = stdout};
+        json_open(&j, NULL, '{');
+        json_integer(&j, "threads", (uint64_t)threads);
+        json_number(&j, "flops", limits.flops);
+        json_number(&j, "copy_bytes", limits.copy_bytes);
+        json_text(&j, "machine", machine);
+        json_close(&j, '}');
+        putchar('\n');
+    } else {
+        printf("%s, %d of them: %.3g GFLOP/s float32, %.3g GB/s copied (read and written)\n",
+               machine, threads, 1e-9 * limits.flops, 1e-9 * limits.copy_bytes);
+    }
+}
+
 /* ---- The cases ------------------------------------------------------------------------------- */
 
 static int run_case(const bench_request *q, bool as_json)
@@ -130,6 +153,10 @@ static int bench(const bench_options *o)
                        .particles = (size_t)o->particles,
                        .steps = (uint64_t)o->steps,
                        .repeats = (int)o->repeats};
+    if (o->limits) {
+        print_limits(o->threads ? (int)o->threads : processor_count(), o->json);
+        return 0;
+    }
     if (!o->json)
         print_table_head(&q);
     if (o->scene)

@@ -125,6 +125,13 @@ class Bench(Case):
         case = json.loads(out)
         self.assertEqual((case["scene"], case["kernel"]), (self.scene, "quadratic"))
 
+    def test_limits(self):
+        limits = json.loads(self.firn("bench", "--limits", "--json", "--threads", 2)[0])
+        self.assertEqual(limits["threads"], 2)
+        self.assertGreater(limits["flops"], 1e9)
+        self.assertGreater(limits["copy_bytes"], 1e8)
+        self.assertIn("GFLOP/s", self.firn("bench", "--limits", "--threads", 1)[0])
+
 
 class Pages(Case):
     def test_schema(self):
