@@ -35,6 +35,11 @@ const char *firn_features(void)
     return text;
 }
 
+double firn_gpu_free_bytes(void)
+{
+    return cuda_device(NULL) ? cuda_free_memory() : 0;
+}
+
 /* ---- Backends -------------------------------------------------------------------------------- */
 
 /* The GPU when it can do the scene and has room for it; says which and why. */

@@ -80,6 +80,7 @@ static size_t count_missing(const analyze_options *o, const study_kind *kind)
 {
     study s = study_of(o, kind, true);
     kind->measure(&s);
+    study_close(&s);
     return s.missing;
 }
 
@@ -88,6 +89,7 @@ static int measure(const analyze_options *o, const study_kind *kind)
     study s = study_of(o, kind, false);
     s.total = o->again ? 0 : count_missing(o, kind);
     kind->measure(&s);
+    study_close(&s);
     console_live("");
     if (!s.code && s.done) {
         char took[32];
@@ -108,6 +110,7 @@ static int write_report(const analyze_options *o)
         study s = study_of(o, kinds[k], true);
         report_study(r, &s, kinds[k]->title);
         kinds[k]->report(&s, r);
+        study_close(&s);
         code = s.code;
     }
     int failures = code ? 0 : report_failures(r);

@@ -18,6 +18,8 @@
 #include "firn/firn.h"
 #include "firn/scene.h"
 
+typedef struct table table;
+
 typedef struct study {
     const char *folder;
     const char *name;
@@ -27,25 +29,27 @@ typedef struct study {
     size_t missing;
     size_t done, total; /* rows of this run */
     double clock_start;
-    int code; /* exit code; 0 = go on */
+    int code;      /* exit code; 0 = go on */
+    table *tables; /* that it has opened; owned */
 } study;
 
 /* ---- Tables: a text and numbers a row -------------------------------------------------------- */
 
 enum { TABLE_COLUMNS_MAX = 64 };
-typedef struct table {
+struct table {
     study *study; /* borrowed */
+    table *next;  /* of the same study */
     char *path;
     size_t columns, rows, at;
     char **labels;
     double *values;
-} table;
+};
 
 /* The table NAME.csv of a study, with what an earlier run measured for the same signature: the
  * size of the study, the version, and `extra` (may be ""). `head` names the columns:
- * "backend,particles,s". */
+ * "backend,particles,s". It stays open until study_close. */
 table *table_open(study *s, const char *name, const char *head, const char *extra);
-void table_close(table **t);
+void study_close(study *s);
 
 /* Whether the next row must be measured; then table_add must follow. */
 bool table_want(table *t);

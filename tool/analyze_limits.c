@@ -29,13 +29,6 @@ static tables open_tables(study *s)
     };
 }
 
-static void close_tables(tables *t)
-{
-    table_close(&t->hardening);
-    table_close(&t->columns);
-    table_close(&t->ball);
-}
-
 /* ---- Hardening: figure 4.3 ------------------------------------------------------------------- */
 
 static const double HARDENINGS[] = {1, 5, 10, 15, 20};
@@ -125,7 +118,6 @@ static void measure_limits(study *s)
     measure_hardening(s, t.hardening);
     measure_columns(s, t.columns);
     measure_ball(s, t.ball);
-    close_tables(&t);
 }
 
 /* ---- The report ------------------------------------------------------------------------------ */
@@ -412,7 +404,6 @@ static void report_limits(study *s, report *r)
         "the ground the stress is not quite that of the continuum.");
     conclude(r, &t);
     report_appendix(r);
-    close_tables(&t);
 }
 
 const study_kind limits_study = {"limits", "Limits: which snow can be simulated?", measure_limits,

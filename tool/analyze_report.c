@@ -29,7 +29,7 @@ static const char HEAD[] =
     "h1,h2,h3,b,th,figcaption,.role{font-family:system-ui,sans-serif}\n"
     "h1{font-size:2rem;margin-bottom:0}h2{margin-top:3.5rem;border-top:3px solid #0072b2;"
     "padding-top:.6rem}\n"
-    ".role{float:left;width:6.5rem;color:#0072b2;font-size:.85rem;padding-top:.15rem}\n"
+    ".role{float:left;clear:left;width:6.5rem;color:#0072b2;font-size:.85rem;padding-top:.15rem}\n"
     ".said{margin:0 0 1rem 7rem}figure{margin:1.5rem 0;text-align:center}\n"
     "figure svg{max-width:100%;height:auto}figcaption{font-size:.9rem;color:#444;text-align:left}\n"
     "table{border-collapse:collapse;margin:1rem 0;font-size:.92rem}\n"
@@ -169,10 +169,9 @@ void report_conclusion(report *r, const char *name, double value, double low, do
     bool holds = value >= low && value <= high;
     r->failures += !holds;
     fprintf(r->list, "%s,%s,%.10g,%.10g,%.10g,%d\n", r->study->name, name, value, low, high, holds);
-    fprintf(r->page,
-            "<div class=\"role %s\">%s</div><div class=\"said\">%s: <b>%.4g%s</b>, expected ",
-            holds ? "yes" : "no", holds ? "&#10003; holds" : "&#10007; does not hold", meaning,
-            value, unit);
+    fprintf(
+        r->page, "<div class=\"role %s\">%s</div><div class=\"said\">%s: <b>%.4g%s</b>, expected ",
+        holds ? "yes" : "no", holds ? "&#10003; holds" : "&#10007; fails", meaning, value, unit);
     print_range(r->page, low, high, unit);
     fputs(".</div>\n", r->page);
 }

@@ -43,14 +43,6 @@ static tables open_tables(study *s)
     };
 }
 
-static void close_tables(tables *t)
-{
-    table_close(&t->density);
-    table_close(&t->resolution);
-    table_close(&t->filling);
-    table_close(&t->surfaces);
-}
-
 /* ---- Density --------------------------------------------------------------------------------- */
 
 typedef struct density_case {
@@ -237,7 +229,6 @@ static void measure_scaling(study *s)
     measure_densities(s, t.density);
     measure_resolution(s, t.resolution);
     measure_filling(s, t.filling, t.surfaces);
-    close_tables(&t);
 }
 
 /* ---- The report ------------------------------------------------------------------------------ */
@@ -456,7 +447,6 @@ static void report_scaling(study *s, report *r)
                "suspects that snow deflates in small cells because particles &ldquo;interact "
                "less&rdquo;. So it "
                "is, and the remedy is more particles, not larger cells.");
-    close_tables(&t);
 }
 
 const study_kind scaling_study = {"scaling", "Scaling: does the result depend on the resolution?",

@@ -39,14 +39,6 @@ static tables open_tables(study *s)
     };
 }
 
-static void close_tables(tables *t)
-{
-    table_close(&t->kick);
-    table_close(&t->drift);
-    table_close(&t->growth);
-    table_close(&t->history);
-}
-
 /* ---- The cases ------------------------------------------------------------------------------- */
 
 /* Positions a metre from the origin, `offset` cells past a node along every axis. A cloud's
@@ -182,7 +174,6 @@ static void measure_stability(study *s)
     measure_drift(s, t.drift);
     measure_growth(s, t.growth);
     measure_history(s, t.history);
-    close_tables(&t);
 }
 
 /* ---- The report ------------------------------------------------------------------------------ */
@@ -467,7 +458,6 @@ static void report_stability(study *s, report *r)
         "would stop "
         "slow snow from deforming. It also calls the velocity of such nodes extremely small; "
         "divided by their mass, it is the particle&rsquo;s.");
-    close_tables(&t);
 }
 
 const study_kind stability_study = {"stability", "Stability: does rounding feed on itself?",

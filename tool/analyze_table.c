@@ -83,8 +83,11 @@ static void write_failed(table *t)
 table *table_open(study *s, const char *name, const char *head, const char *extra)
 {
     table *t = must(calloc(1, sizeof *t));
-    *t = (table){
-        .study = s, .path = new_text("%s/%s.csv", s->folder, name), .columns = count_columns(head)};
+    *t = (table){.study = s,
+                 .next = s->tables,
+                 .path = new_text("%s/%s.csv", s->folder, name),
+                 .columns = count_columns(head)};
+    s->tables = t;
     char *signature = new_text("# firn %s, %s, %s%s%s\n", firn_version(), name,
                                s->quick ? "quick" : "default size", *extra ? ", " : "", extra);
     char *head_line = new_text("%s\n", head);
@@ -103,18 +106,18 @@ table *table_open(study *s, const char *name, const char *head, const char *extr
     return t;
 }
 
-void table_close(table **handle)
+void study_close(study *s)
 {
-    table *t = *handle;
-    if (!t)
-        return;
-    for (size_t k = 0; k < t->rows; k++)
-        free(t->labels[k]);
-    free(t->labels);
-    free(t->values);
-    free(t->path);
-    free(t);
-    *handle = NULL;
+    while (s->tables) {
+        table *t = s->tables;
+        s->tables = t->next;
+        for (size_t k = 0; k < t->rows; k++)
+            free(t->labels[k]);
+        free(t->labels);
+        free(t->values);
+        free(t->path);
+        free(t);
+    }
 }
 
 /* ---- Measuring ------------------------------------------------------------------------------- */

@@ -61,6 +61,10 @@ const char *firn_features(void); /* "backends: ref cpu; isa: avx512; ..." */
  * knows that they belong together: SHA-256, in hexadecimal, over the SHA-256 of each in order of name. */
 const char *firn_interface(void);
 
+/* Bytes of the GPU's memory that are free now, whoever holds the rest; 0 without a GPU that can run this
+ * build. */
+double firn_gpu_free_bytes(void);
+
 /* ---- Simulations -------------------------------------------------------------------------------- */
 
 typedef enum firn_kernel { FIRN_CUBIC, FIRN_QUADRATIC } firn_kernel;

@@ -67,7 +67,8 @@ class Analyze(Case):
         folder = self.path("out")
         self.firn("analyze", study, "--quick", "-o", folder)
         found = [row for row in self.conclusions(folder) if row["study"] == study]
-        self.assertEqual({row["name"] for row in found}, CONCLUSIONS[study])
+        names = {row["name"] for row in found if not row["name"].endswith("cuda")}
+        self.assertEqual(names, CONCLUSIONS[study])
         for row in found:
             print(f"{study}: {row['name']}: {row['value']}")
             self.assertEqual(row["holds"], "1", row)

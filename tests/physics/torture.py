@@ -1,12 +1,12 @@
 """Random scenes that no one should simulate: each run ends well, or with exit code 70 and a report; no
 frame ever holds a number that is not finite, and no run hangs.
 
-    torture.py FIRN [--backend ref] [--scenes 20] [--seed 1] [--only N] [--keep DIR]
+    torture.py FIRN [--backend ref] [--first 0] [--scenes 20] [--seed 1] [--integrator TYPE] [--keep DIR]
 
 Scene N of a seed is always the same; a failure prints the command that repeats it alone. Steps are asked
 for up to 100 times too large; stiffness goes from 1e3 to 1e8 Pa, yield from 0 to 0.2, hardening from 0
-to 30, particles in a cell from 1 to 64; bodies cross the snow at up to 50 m/s; particles sit exactly on
-nodes, all at one point, or are turned inside out.
+to 30, particles in a cell from 1 to 64; bodies cross the snow at up to 50 m/s; some snow may sleep; particles sit
+exactly on nodes, all at one point, or are turned inside out.
 """
 
 import argparse
@@ -66,19 +66,22 @@ def integrator(r, has_solver):
 
 
 def colliders(r, d, h, half):
+    """Bodies, and for how long one needs that flies through the snow (0: none does)."""
     zero = [0] * d
     found = []
+    crossing = 0
     if r.random() < 0.7:
         found.append({"shape": {"plane": {"point": zero, "normal": [0, 1] + [0] * (d - 2)}}})
     if r.random() < 0.5:  # something that flies through the snow
         start = [-half - 4 * h, half] + [0] * (d - 2)
-        velocity = [r.uniform(1, 50), r.uniform(-5, 5)] + [0] * (d - 2)
+        velocity = [r.choice([50, r.uniform(1, 50)]), r.uniform(-5, 5)] + [0] * (d - 2)
+        crossing = 2 * (half + 4 * h) / velocity[0]
         shape = r.choice([{"sphere": {"center": start, "radius": 2 * h}},
                           {"box": {"center": start, "size": [3 * h] * d}}])
         found.append({"shape": shape, "velocity": velocity})
     for body in found:
         body.update(r.choice([{"sticky": True}, {"friction": 0}, {"friction": r.uniform(0, 2)}]))
-    return found
+    return found, crossing
 
 
 def scene(r, has_solver):
@@ -91,16 +94,20 @@ def scene(r, has_solver):
     half = cells * h / 2
     stable = 0.4 * h / wave_speed(m)
     speed = r.choice([0, 3, 30]) * r.uniform(0, 1)
+    bodies, crossing = colliders(r, d, h, half)
+    seconds = min(max(120 * stable, crossing), 2000 * stable)
     simulation = {
         "dimensions": d,
         "cell_size": h,
-        "fps": 1 / (40 * stable),
+        "fps": 3 / seconds,
         "frames": 3,
         "kernel": r.choice(["cubic", "quadratic"]),
         "transfer": r.choice([{"type": "flip", "blend": r.uniform(0, 1)}, "apic"]),
         "integrator": integrator(r, has_solver),
         "time_step": r.choice(["auto", min(1, stable * log_uniform(r, 1, 100)), min(1, 100 * stable)]),
     }
+    if r.random() < 0.2:
+        simulation["sleep"] = {"speed": log_uniform(r, 1e-3, 10), "after": seconds * r.uniform(0.01, 0.5)}
     ball = {"sphere": {"center": [0, half] + [0] * (d - 2), "radius": half}}
     box = {"box": {"center": [0, half] + [0] * (d - 2), "size": [2 * half] * d}}
     snow = {
@@ -109,7 +116,6 @@ def scene(r, has_solver):
         "velocity": [r.uniform(-1, 1) * speed, -speed] + [0] * (d - 2),
         "sampling": {"particles_per_cell": per_cell, "method": r.choice(["random", "lattice"])},
     }
-    bodies = colliders(r, d, h, half)
     whole = {"simulation": simulation, "materials": {"m": m}, "snow": [snow]}
     if bodies:
         whole["colliders"] = bodies
@@ -186,6 +192,8 @@ class Torture:
     def run(self, number):
         r = random.Random(self.options.seed * 1000003 + number)
         mapping, how = scene(r, self.has_solver)
+        if self.options.integrator:
+            mapping["simulation"]["integrator"]["type"] = self.options.integrator
         path = self.write(mapping)
         folder = os.path.join(self.home, "run")
         shutil.rmtree(folder, ignore_errors=True)
@@ -212,9 +220,10 @@ def parse():
     parser = argparse.ArgumentParser()
     parser.add_argument("firn", type=os.path.abspath)
     parser.add_argument("--backend", default="ref")
+    parser.add_argument("--first", type=int, default=0)
     parser.add_argument("--scenes", type=int, default=20)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--only", type=int)
+    parser.add_argument("--integrator", help="explicit, semi_implicit or auto, instead of any")
     parser.add_argument("--keep", help="folder to keep the last scene and run in")
     return parser.parse_args()
 
@@ -224,14 +233,15 @@ def main():
     home = options.keep or tempfile.mkdtemp(prefix="firn-torture-")
     os.makedirs(home, exist_ok=True)
     torture = Torture(options, home)
-    numbers = range(options.scenes) if options.only is None else [options.only]
+    numbers = range(options.first, options.first + options.scenes)
     failures = 0
     for number in numbers:
         wrong = torture.run(number)
         if wrong:
             failures += 1
-            print(f"scene {number}: {wrong}\nrepeat: {sys.argv[0]} {options.firn} --backend "
-                  f"{options.backend} --seed {options.seed} --only {number} --keep DIR", flush=True)
+            integrator = f" --integrator {options.integrator}" if options.integrator else ""
+            print(f"scene {number}: {wrong}\nrepeat: {sys.argv[0]} {options.firn} --backend {options.backend} "
+                  f"--seed {options.seed} --first {number} --scenes 1{integrator} --keep DIR", flush=True)
     print(f"{len(numbers)} scenes on {options.backend}, solver: {torture.has_solver}, exit codes: "
           f"{torture.ends}, failures: {failures}")
     if not options.keep:
