@@ -1,9 +1,11 @@
-"""The scenes that ship: all are valid, and in some of them, coarse, what must happen does.
+"""The scenes that ship: all are valid, and, coarse, what must happen in them does.
 
 Run as `python3 outcomes.py path/to/firn`. Numbers are far from what was seen, so that another processor's
-rounding does not matter.
+rounding does not matter. What breaks in three dimensions only with more cells than a quick test has is
+broken as a slice in two.
 """
 
+import csv
 import glob
 import json
 import os
@@ -36,6 +38,29 @@ def frame(path):
         return group["Points"][()][order], values
 
 
+def united(points, values, cell, full):
+    """Share of the snow in connected pieces that hold a tenth of each of two objects. A piece is made of cells
+    that share faces and hold at least a third of `full` kg."""
+    cells = {}
+    for key, number, mass in zip(map(tuple, numpy.floor(points / cell).astype(int)), values["object"], values["mass"]):
+        cells.setdefault(key, [0.0, 0.0])[number] += mass
+    cells = {key: held for key, held in cells.items() if sum(held) > full / 3}
+    both = 0.0
+    while cells:
+        edge, held = [next(iter(cells))], numpy.zeros(2)
+        held += cells.pop(edge[0])
+        while edge:
+            at = edge.pop()
+            for axis in range(3):
+                for step in (-1, 1):
+                    beside = tuple(at[i] + step * (i == axis) for i in range(3))
+                    if beside in cells:
+                        held += cells.pop(beside)
+                        edge.append(beside)
+        both += held.sum() if held.min() > 0.1 * held.max() else 0
+    return both / values["mass"].sum()
+
+
 class Checks(unittest.TestCase):
     def test_every_scene_is_valid(self):
         paths = sorted(glob.glob(f"{SCENES}/*.yaml"))
@@ -66,7 +91,7 @@ class Outcomes(unittest.TestCase):
         folder, measured = self.run_scene("ball_drop", 0.4, 5)
         pieces = [json.loads(line)["pieces"] for line in firn("measure", folder, "--json", "-q").splitlines()]
         self.assertEqual(pieces[0], 1)
-        self.assertGreaterEqual(max(pieces), 2)
+        self.assertGreaterEqual(max(pieces), 3)
         self.assertGreater(measured["torn"], 0.3)
 
     def test_a_sticky_wall_holds_more(self):
@@ -108,6 +133,91 @@ class Outcomes(unittest.TestCase):
             gained.append(values["mass"][carried].sum() / values["mass"][ball].sum())
         self.assertEqual(gained[0], 0)
         self.assertGreater(gained[1], 0.01)
+
+    def test_letters_come_apart(self):
+        """As a slice, one letter: it lands in one piece and ends in several, none of which is most of it."""
+        for name in ("the_end", "siggraph"):
+            sets = ["--set", "simulation.dimensions=2", "--set", "snow.letters.shape.text.text=E", "--set", "snow.letters.shape.rotate.axis=[0,0,1]"]
+            folder, _ = self.run_scene(name, 0.7, 6, *sets)
+            seen = [json.loads(line) for line in firn("measure", folder, "--json", "-q", "--least", 0.01, "--fill", 0.5).splitlines()]
+            self.assertEqual(seen[0]["pieces"], 1)
+            self.assertGreaterEqual(seen[-1]["pieces"], 3)
+            self.assertLess(seen[-1]["largest"], 0.75)
+
+    def test_two_balls_shatter_and_stick(self):
+        """As a slice: many pieces, and some of both balls, pressed into one."""
+        folder, measured = self.run_scene("double_smash", 0.7, 6, "--set", "simulation.dimensions=2")
+        self.assertGreaterEqual(measured["pieces"], 4)
+        self.assertLess(measured["largest"], 0.7)
+        x, values = frame(f"{folder}/frame_0006.hdf")
+        self.assertGreater(united(x, values, 0.0069, 400 * 0.0069**2), 0.1)
+
+    def test_a_ball_goes_into_a_block(self):
+        """It is not thrown back, ends inside, and the block is broken."""
+        folder, measured = self.run_scene("ball_into_block", 0.25, 12)
+        x, values = frame(f"{folder}/frame_0012.hdf")
+        ball = values["object"] == 0
+        speed = values["velocity"][ball, 0].mean()
+        self.assertGreater(speed, 0)
+        self.assertLess(speed - values["velocity"][~ball, 0].mean(), 0.3 * 18)
+        self.assertGreater(x[ball, 0].mean(), x[~ball, 0].mean() - 0.2)
+        self.assertGreater(united(x, values, 0.0312, 200 * 0.0312**3), 0.5)
+        self.assertGreater(measured["torn"], 0.3)
+
+    def test_a_castle_loses_height_where_it_is_hit(self):
+        folder, _ = self.run_scene("castle", 0.15, 28)
+
+        def top(number, east, south):
+            x, _ = frame(f"{folder}/frame_{number:04}.hdf")
+            return x[numpy.hypot(x[:, 0] - east, x[:, 2] - south) < 0.2, 1].max()
+
+        self.assertLess(top(28, 0, 0), top(0, 0, 0) - 0.06)
+        self.assertGreater(top(28, 0.52, 0.42), top(0, 0.52, 0.42) - 0.04)
+
+    def test_an_avalanche_runs_down(self):
+        folder, _ = self.run_scene("avalanche", 0.15, 22)
+        before, _ = frame(f"{folder}/frame_0000.hdf")
+        after, _ = frame(f"{folder}/frame_0022.hdf")
+        way = (after - before).mean(axis=0)
+        self.assertLess(way[1], -8)
+        self.assertGreater(way[2], 8)
+
+    def test_a_block_on_a_wedge_follows_its_material(self):
+        """Figure 8: what the paper says of each value, as shares of the snow. Coarse, soon after the blow."""
+        out = os.path.join(self.home, "study")
+        varied = {
+            "critical_compression": "2.5e-2,1.9e-2,2.5e-2,1.9e-2,2.5e-2,2.5e-2,2.5e-2",
+            "critical_stretch": "7.5e-3,7.5e-3,5e-3,5e-3,7.5e-3,7.5e-3,7.5e-3",
+            "hardening": "10,10,10,10,5,10,15",
+            "young_modulus": "1.4e5,1.4e5,1.4e5,1.4e5,1.4e5,4.8e4,1.4e5",
+        }
+        words = [word for name, values in varied.items() for word in ("--vary", f"materials.snow.{name}={values}")]
+        firn("wedge", f"{SCENES}/wedge_block.yaml", "--list", *words, "--set", "simulation.resolution=0.3", "--frames", 6, "-o", out, "-q")
+        with open(f"{out}/wedge.csv", encoding="utf-8") as file:
+            rows = [{key: float(value) for key, value in row.items()} for row in csv.DictReader(file)]
+        whole = [1 - row["packed"] - row["torn"] for row in rows]
+        normal, compression, stretch, both, ductile, muddy, brittle = range(7)
+        self.assertGreater(rows[compression]["packed"], 1.5 * rows[normal]["packed"])
+        for case in (stretch, both):
+            self.assertGreater(rows[case]["torn"], 1.08 * rows[normal]["torn"])
+            self.assertLess(whole[case], 0.9 * whole[normal])
+        self.assertLess(rows[ductile]["torn"], 0.97 * rows[normal]["torn"])
+        self.assertGreater(rows[brittle]["torn"], 1.02 * rows[normal]["torn"])
+        self.assertLess(whole[muddy], 0.6 * whole[normal])
+        self.assertLess(rows[muddy]["center_y"], rows[normal]["center_y"] - 0.01)
+
+
+class Quarter(unittest.TestCase):
+    """Every scene at a quarter of its resolution, to its end, with hardly a step that had to be tried again."""
+
+    def test_every_scene_ends(self):
+        for path in sorted(glob.glob(f"{SCENES}/*.yaml")):
+            name = os.path.splitext(os.path.basename(path))[0]
+            with self.subTest(scene=name), tempfile.TemporaryDirectory() as folder:
+                firn("run", path, "--set", "simulation.resolution=0.25", "--backend", "cpu", "-o", folder, "-q")
+                with open(f"{folder}/log.jsonl", encoding="utf-8") as file:
+                    entries = [json.loads(line) for line in file]
+                self.assertLess(sum(entry["retries"] for entry in entries), 0.01 * entries[-1]["step"] + 10)
 
 
 if __name__ == "__main__":
