@@ -209,6 +209,45 @@ static void test_lights(void **state)
     firn_frame_clear(&frame);
 }
 
+/* Pixels twice as bright as the brightest of their eight neighbours. */
+static int count_fireflies(const exr_image *image)
+{
+    const float *light = exr_find(image, "G");
+    int found = 0;
+    for (int y = 1; y < image->height - 1; y++)
+        for (int x = 1; x < image->width - 1; x++) {
+            const float *at = light + y * image->width + x;
+            float most = 0;
+            for (int n = 0; n < 9; n++)
+                if (n != 4)
+                    most = fmaxf(most, at[(n / 3 - 1) * image->width + n % 3 - 1]);
+            found += *at > 2 * most;
+        }
+    return found;
+}
+
+static void test_no_fireflies(void **state)
+{
+    (void)state;
+    static const char *const looks[] = {
+        "", "camera: {aperture: 0.02}\nrender: {sun: {elevation: 8}}\n",
+        "render: {sun: {strength: 0}, sky: {strength: 0.01}, lights: [{type: sphere, position: "
+        "[0.3, 0.3, 0.3], radius: 0.005, strength: 2000}]}\n"};
+    for (size_t i = 0; i < sizeof looks / sizeof *looks; i++) {
+        firn_scene *scene = make_scene(looks[i]);
+        firn_frame frame = make_frame(scene);
+        firn_picture *p = begin(&frame, scene, 0);
+        assert_int_equal(firn_picture_trace(p, 256, NULL, NULL), FIRN_OK);
+        write_end(&p, in_folder("one.exr"));
+        exr_image image;
+        assert_int_equal(exr_read(in_folder("one.exr"), &image), FIRN_OK);
+        assert_int_equal(count_fireflies(&image), 0);
+        exr_clear(&image);
+        firn_frame_clear(&frame);
+        firn_scene_destroy(&scene);
+    }
+}
+
 static void refuse(const firn_frame *frame, const char *more, firn_status status, const char *words)
 {
     firn_scene *scene = make_scene(more);
@@ -281,6 +320,7 @@ int main(void)
         cmocka_unit_test(test_same_bits_with_a_lens_and_motion),
         cmocka_unit_test(test_layers_say_what_was_met),
         cmocka_unit_test(test_lights),
+        cmocka_unit_test(test_no_fireflies),
         cmocka_unit_test(test_refusals),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
