@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cuda/cuda.h"
 #include "sim.h"
 #include "status.h"
 
@@ -73,11 +72,6 @@ firn_status sim_make(const firn_scene *scene, const firn_sim_options *options, s
         status = fail(FIRN_NO_MEMORY, "out of memory for %zu particles", count);
     if (status == FIRN_OK)
         status = scene_colliders(sim->scene, &sim->colliders);
-    bool chosen = !options || !options->backend || strcmp(options->backend, "auto") == 0;
-    if (status == FIRN_OK && chosen && ops == &cuda_backend && cuda_cannot(&sim->colliders)) {
-        log_message(FIRN_LOG_INFO, "backend cpu: %s", cuda_cannot(&sim->colliders));
-        sim->ops = &cpu_backend;
-    }
     if (status == FIRN_OK)
         status = flow_create(sim->scene, &sim->flow);
     if (status == FIRN_OK) {

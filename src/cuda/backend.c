@@ -4,6 +4,7 @@
 const backend_ops cuda_backend = {
     .name = "cuda",
     .is_double = false,
+    .has_solver = true,
     .create = cuda_create,
     .destroy = cuda_destroy,
     .resize = cuda_resize,

@@ -53,11 +53,43 @@ static firn_status upload_level_set(device_list *list, const level_set *from, le
 
 /* ---- Shapes ----------------------------------------------------------------------------------- */
 
+static firn_status upload_outline(device_list *list, const outline *from, outline **out)
+{
+    outline copy = *from;
+    const outline_tree *tree = &from->tree;
+    firn_status status =
+        upload(list, tree->segments, tree->count * sizeof *tree->segments, &copy.tree.segments);
+    if (status == FIRN_OK)
+        status =
+            upload(list, tree->nodes, tree->node_count * sizeof *tree->nodes, &copy.tree.nodes);
+    return status == FIRN_OK ? upload(list, &copy, sizeof copy, out) : status;
+}
+
+static firn_status upload_height(device_list *list, const height_field *from, height_field **out)
+{
+    height_field copy = *from;
+    size_t columns = (size_t)from->map.columns, rows = (size_t)from->map.rows;
+    firn_status status =
+        upload(list, from->map.values, columns * rows * sizeof(float), &copy.map.values);
+    if (status == FIRN_OK)
+        status = upload(list, from->inset, (columns - 1) * (rows - 1) * sizeof(float), &copy.inset);
+    for (int k = 0; k < from->levels && status == FIRN_OK; k++) {
+        const height_level *level = &from->steepest[k];
+        status =
+            upload(list, level->slope, (size_t)level->columns * (size_t)level->rows * sizeof(float),
+                   &copy.steepest[k].slope);
+    }
+    if (status == FIRN_OK)
+        status = upload_outline(list, from->footprint, &copy.footprint);
+    return status == FIRN_OK ? upload(list, &copy, sizeof copy, out) : status;
+}
+
 static firn_status upload_field(device_list *list, const shape_field *field, shape_field **out)
 {
     shape_field copy = *field;
     copy.tree = NULL;
-    firn_status status = upload_level_set(list, field->level_set, &copy.level_set);
+    firn_status status = field->height ? upload_height(list, field->height, &copy.height)
+                                       : upload_level_set(list, field->level_set, &copy.level_set);
     return status == FIRN_OK ? upload(list, &copy, sizeof copy, out) : status;
 }
 
@@ -113,16 +145,6 @@ firn_status bodies_upload(const collider_set *set, device_bodies *out)
     if (status != FIRN_OK)
         bodies_free(out);
     return status;
-}
-
-/* Terrain is followed along its raster by code that the GPU does not have. */
-const char *cuda_cannot(const collider_set *set)
-{
-    for (size_t n = 0; n < set->count; n++)
-        for (size_t k = 0; set->items[n].shape && k < set->items[n].shape->count; k++)
-            if (set->items[n].shape->ops[k].field && !set->items[n].shape->ops[k].field->level_set)
-                return "a collider is terrain, which only the processor can follow";
-    return NULL;
 }
 
 /* ---- Motion ----------------------------------------------------------------------------------- */

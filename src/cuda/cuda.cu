@@ -101,6 +101,7 @@ void cuda_destroy(backend **self)
         return;
     free_particles(s);
     sort_free(s);
+    solver_free(&s->solver);
     bodies_free(&s->bodies);
     device_free(&s->out);
     device_free(&s->staging);
@@ -135,8 +136,6 @@ firn_status cuda_create(const backend_problem *problem, backend **out)
 {
     const char *why;
     if (!cuda_device(&why))
-        return fail(FIRN_USAGE, "backend cuda: %s; use --backend cpu", why);
-    if ((why = cuda_cannot(problem->colliders)))
         return fail(FIRN_USAGE, "backend cuda: %s; use --backend cpu", why);
     backend *s = (backend *)calloc(1, sizeof *s);
     if (!s)
@@ -210,8 +209,12 @@ double cuda_memory(const firn_settings *settings, size_t particles, size_t activ
     double homes = (double)particles / 128 + 1024, blocks = 4 * homes + 4096;
     double per_home = DIRECTIONS * 4 + BLOCK_CELLS * 4 + EIGHTHS * 4 + 2 * 8,
            per_block = 2 * 16 + 8 + 1 + 3 * 12;
+    double nodes = 1.125 * (double)active_blocks * BLOCK_CELLS;
+    double solving = settings->integrator == FIRN_EXPLICIT
+                         ? 0
+                         : solver_memory(settings, (double)particles, nodes);
     return 4 * arrays * (double)particles + homes * per_home + blocks * per_block +
-           1.125 * (double)active_blocks * BLOCK_CELLS * (apic ? 16 : 32);
+           nodes * (apic ? 16 : 32) + solving;
 }
 
 static double float_of(uint32_t bits)
@@ -409,19 +412,36 @@ static firn_status find_volumes(backend *s, pass_view *pass, sum_ranges *ranges)
     return FIRN_OK;
 }
 
+/* Step 6, unless the sums do not hold. */
+static firn_status solve(backend *s, const step_plan *plan, step_report *report)
+{
+    firn_status status = see_outcome(s);
+    sum_ranges same = {};
+    return status == FIRN_OK && !widen(s->seen, &same) ? cuda_solve(s, plan, report) : status;
+}
+
 /* Steps 1 to 10, whose sums may turn out not to hold: then nothing has changed. G2P waits where nodes
  * are wild, until a trial has shown that nothing goes wrong. */
-static firn_status try_pass(backend *s, pass_view *pass, const sum_ranges *ranges)
+static firn_status try_pass(backend *s, pass_view *pass, const sum_ranges *ranges,
+                            const step_plan *plan, step_report *report)
 {
+    firn_status status = FIRN_OK;
     set_scales(s, pass, ranges);
     reset_outcome(s);
     rasterize(s, pass);
     cudaEventRecord(s->mark[MARK_P2G], s->stream);
+    if (plan->implicit)
+        status = solver_note(s, pass);
     s->run.grid(pass, s->stream);
     cudaEventRecord(s->mark[MARK_GRID], s->stream);
+    if (plan->implicit && status == FIRN_OK)
+        status = solve(s, plan, report);
+    if (status != FIRN_OK)
+        return status;
+    cudaEventRecord(s->mark[MARK_SOLVED], s->stream);
     s->run.g2p(pass, s->stream);
     cudaEventRecord(s->mark[MARK_END], s->stream);
-    firn_status status = cuda_check(cudaGetLastError(), "taking a step");
+    status = cuda_check(cudaGetLastError(), "taking a step");
     return status == FIRN_OK ? see_outcome(s) : status;
 }
 
@@ -439,8 +459,8 @@ static firn_status try_particles(backend *s, pass_view *pass)
 
 static void charge_stages(backend *s, step_report *report)
 {
-    const firn_stage stage[MARKS] = {FIRN_STAGE_SORT, FIRN_STAGE_SORT, FIRN_STAGE_P2G,
-                                     FIRN_STAGE_GRID, FIRN_STAGE_G2P};
+    const firn_stage stage[MARKS] = {FIRN_STAGE_SORT, FIRN_STAGE_SORT,  FIRN_STAGE_P2G,
+                                     FIRN_STAGE_GRID, FIRN_STAGE_SOLVE, FIRN_STAGE_G2P};
     for (int k = 1; k < MARKS; k++) {
         float ms = 0;
         if (cudaEventElapsedTime(&ms, s->mark[k - 1], s->mark[k]) == cudaSuccess)
@@ -496,7 +516,7 @@ firn_status cuda_step(backend *s, const step_plan *plan, step_report *report)
         status = find_volumes(s, &pass, &ranges);
     do {
         if (status == FIRN_OK)
-            status = try_pass(s, &pass, &ranges);
+            status = try_pass(s, &pass, &ranges, plan, report);
     } while (status == FIRN_OK && widen(s->seen, &ranges));
     if (status == FIRN_OK && s->seen->wild)
         status = try_particles(s, &pass);

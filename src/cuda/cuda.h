@@ -13,9 +13,6 @@
  * `why` (may be NULL) says what is missing. */
 const char *cuda_device(const char **why);
 
-/* NULL when the GPU can evaluate all these bodies, else what it cannot. */
-const char *cuda_cannot(const collider_set *colliders);
-
 /* Bytes of its memory that are free now; 0 without a GPU. */
 double cuda_free_memory(void);
 

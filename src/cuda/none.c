@@ -9,12 +9,6 @@ const char *cuda_device(const char **why)
     return NULL;
 }
 
-const char *cuda_cannot(const collider_set *colliders)
-{
-    (void)colliders;
-    return "not built (needs nvcc)";
-}
-
 double cuda_free_memory(void)
 {
     return 0;

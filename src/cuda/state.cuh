@@ -172,7 +172,9 @@ typedef struct device_bodies {
 } device_bodies;
 
 /* Points in time on the GPU that end the stages of a step. */
-enum mark { MARK_BEGIN, MARK_SORTED, MARK_P2G, MARK_GRID, MARK_END, MARKS };
+enum mark { MARK_BEGIN, MARK_SORTED, MARK_P2G, MARK_GRID, MARK_SOLVED, MARK_END, MARKS };
+
+typedef struct solver solver; /* solve.cu */
 
 struct backend {
     const firn_settings *settings;
@@ -204,8 +206,9 @@ struct backend {
     bool drifted; /* too far for another step without a sort */
 
     device_bodies bodies;
-    outcome *out;  /* on the GPU */
-    outcome *seen; /* pinned, on the host */
+    solver *solver; /* NULL before the first implicit step */
+    outcome *out;   /* on the GPU */
+    outcome *seen;  /* pinned, on the host */
     double largest_mass, least_mass, largest_strain;
     uint64_t steps;
     bool limits_known;
@@ -236,6 +239,13 @@ void bodies_free(device_bodies *bodies);
 
 /* transfer.cu */
 kernels kernels_find(const firn_settings *settings);
+
+/* solve.cu: what step 6 has to know of the nodes, between P2G and the grid pass; then, from v* to v^{n+1}.
+ * FIRN_BLOWUP when it does not converge. */
+firn_status solver_note(backend *s, const pass_view *pass);
+firn_status cuda_solve(backend *s, const step_plan *plan, step_report *report);
+void solver_free(solver **self);
+double solver_memory(const firn_settings *settings, double particles, double nodes);
 
 /* values.cu: wave speeds from materials and volumes; and limits as G2P finds them (with APIC, `inv_D_reach`
  * is above 0). */

@@ -78,7 +78,7 @@ static __device__ __forceinline__ place load_place(const particles_view &p, uint
 template <int WIDTH, int DEPTH> struct stencil {
     int cell[3];     /* of the home block, -1 .. 4 */
     float offset[3]; /* in that cell */
-    float w[3][WIDTH], g[3][WIDTH];
+    real w[3][WIDTH], g[3][WIDTH];
 
     __device__ __forceinline__ stencil(const place &at)
     {

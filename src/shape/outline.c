@@ -9,12 +9,7 @@
 #include <string.h>
 
 #include "shape/array.h"
-#include "shape/outline_tree.h"
-
-struct outline {
-    outline_tree tree;
-    double tiny; /* m: nearer than this is on the boundary */
-};
+#include "shape/outline_look.h"
 
 /* ---- Cutting at crossings -------------------------------------------------------------------- */
 
@@ -91,8 +86,8 @@ static bool keep_piece(const outline_tree *all, outline_segment piece, double ti
         left[i] = middle + step * normal;
         right[i] = middle - step * normal;
     }
-    bool inside_left = outline_tree_winding(all, left) != 0;
-    if (inside_left == (outline_tree_winding(all, right) != 0))
+    bool inside_left = outline_winding(all, left) != 0;
+    if (inside_left == (outline_winding(all, right) != 0))
         return true;
     if (!inside_left)
         piece = (outline_segment){{piece.to[0], piece.to[1]}, {piece.from[0], piece.from[1]}};
@@ -177,25 +172,7 @@ void outline_bounds(const outline *o, double low[2], double high[2])
     }
 }
 
-/* ---- Asking ---------------------------------------------------------------------------------- */
-
 double outline_distance(const outline *o, const double x[2], double gradient[2])
 {
-    double at[2];
-    const outline_segment *s = outline_tree_nearest(&o->tree, x, at);
-    if (!s)
-        return INFINITY;
-    const double to[2] = {x[0] - at[0], x[1] - at[1]};
-    double length = hypot(to[0], to[1]);
-    double sign = outline_tree_winding(&o->tree, x) != 0 ? -1 : 1;
-    if (gradient && length > o->tiny) {
-        gradient[0] = sign * to[0] / length;
-        gradient[1] = sign * to[1] / length;
-    } else if (gradient) { /* on it: to the right of the segment */
-        const double along[2] = {s->to[0] - s->from[0], s->to[1] - s->from[1]};
-        double size = hypot(along[0], along[1]);
-        gradient[0] = along[1] / size;
-        gradient[1] = -along[0] / size;
-    }
-    return sign * length;
+    return outline_look(o, x, gradient);
 }

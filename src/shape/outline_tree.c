@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LEAF = 4, DEEPEST = 64 };
+enum { LEAF = 4 };
 
 /* ---- Making ---------------------------------------------------------------------------------- */
 
@@ -78,101 +78,10 @@ void outline_tree_clear(outline_tree *tree)
 
 /* ---- Asking ---------------------------------------------------------------------------------- */
 
-/* How a segment crosses the ray from x in the direction of the first axis. A segment holds its
- * lower end and not its upper, so that a corner is crossed once. */
-static int crossing(const outline_segment *s, const double x[2])
-{
-    bool up = s->from[1] <= x[1] && x[1] < s->to[1];
-    bool down = s->to[1] <= x[1] && x[1] < s->from[1];
-    if (!up && !down)
-        return 0;
-    double side = (s->to[0] - s->from[0]) * (x[1] - s->from[1]) -
-                  (s->to[1] - s->from[1]) * (x[0] - s->from[0]);
-    if (up)
-        return side > 0;
-    return -(side < 0);
-}
-
-int outline_tree_winding(const outline_tree *tree, const double x[2])
-{
-    uint32_t stack[DEEPEST];
-    int top = 0, winding = 0;
-    if (tree->count > 0)
-        stack[top++] = 0;
-    while (top > 0) {
-        const outline_node *node = &tree->nodes[stack[--top]];
-        if (x[1] < node->low[1] || x[1] > node->high[1] || x[0] > node->high[0])
-            continue;
-        if (node->count == 0) {
-            stack[top++] = node->first;
-            stack[top++] = node->first + 1;
-        }
-        for (uint32_t n = 0; n < node->count; n++)
-            winding += crossing(&tree->segments[node->first + n], x);
-    }
-    return winding;
-}
-
-/* The square of the distance from x to a segment, and its nearest point. */
-static double square_to_segment(const outline_segment *s, const double x[2], double nearest[2])
-{
-    const double along[2] = {s->to[0] - s->from[0], s->to[1] - s->from[1]};
-    double length = along[0] * along[0] + along[1] * along[1];
-    double t = (x[0] - s->from[0]) * along[0] + (x[1] - s->from[1]) * along[1];
-    t = length > 0 ? fmin(fmax(t / length, 0), 1) : 0;
-    double square = 0;
-    for (int i = 0; i < 2; i++) {
-        nearest[i] = t < 1 ? s->from[i] + t * along[i] : s->to[i];
-        square += (x[i] - nearest[i]) * (x[i] - nearest[i]);
-    }
-    return square;
-}
-
-static double square_to_box(const outline_node *node, const double x[2])
-{
-    double square = 0;
-    for (int i = 0; i < 2; i++) {
-        double beyond = fmax(fmax(node->low[i] - x[i], x[i] - node->high[i]), 0);
-        square += beyond * beyond;
-    }
-    return square;
-}
-
-const outline_segment *outline_tree_nearest(const outline_tree *tree, const double x[2],
-                                            double nearest[2])
-{
-    uint32_t stack[DEEPEST];
-    int top = 0;
-    double best = INFINITY;
-    const outline_segment *found = NULL;
-    if (tree->count > 0)
-        stack[top++] = 0;
-    while (top > 0) {
-        const outline_node *node = &tree->nodes[stack[--top]];
-        if (square_to_box(node, x) >= best)
-            continue;
-        if (node->count == 0) { /* the nearer child is looked into first */
-            bool swap = square_to_box(&tree->nodes[node->first], x) <
-                        square_to_box(&tree->nodes[node->first + 1], x);
-            stack[top++] = node->first + swap;
-            stack[top++] = node->first + !swap;
-        }
-        for (uint32_t n = 0; n < node->count; n++) {
-            double at[2], square = square_to_segment(&tree->segments[node->first + n], x, at);
-            if (square >= best)
-                continue;
-            best = square;
-            found = &tree->segments[node->first + n];
-            memcpy(nearest, at, sizeof at);
-        }
-    }
-    return found;
-}
-
 bool outline_tree_visit(const outline_tree *tree, const double low[2], const double high[2],
                         outline_visit *visit, void *user)
 {
-    uint32_t stack[DEEPEST];
+    uint32_t stack[OUTLINE_DEEPEST];
     int top = 0;
     if (tree->count > 0)
         stack[top++] = 0;

@@ -1,4 +1,5 @@
-/* A box tree over segments in a plane: what outlines are searched with. */
+/* A box tree over segments in a plane: what outlines are searched with. outline_look.h has
+ * what every processor asks of it. */
 #ifndef FIRN_SHAPE_OUTLINE_TREE_H
 #define FIRN_SHAPE_OUTLINE_TREE_H
 
@@ -6,6 +7,9 @@
 #include <stdint.h>
 
 #include "shape/outline.h"
+
+/* Room for the way down such a tree: of each level one node waits. */
+enum { OUTLINE_DEEPEST = 64 };
 
 typedef struct outline_node {
     double low[2], high[2];
@@ -21,13 +25,6 @@ typedef struct outline_tree {
 /* A copy of the segments. False, and empty, when memory is out. */
 bool outline_tree_create(const outline_segment *segments, size_t count, outline_tree *tree);
 void outline_tree_clear(outline_tree *tree);
-
-/* How often the segments wind around x, counterclockwise. */
-int outline_tree_winding(const outline_tree *tree, const double x[2]);
-
-/* The segment nearest to x, and the point of it in `nearest`; NULL in an empty tree. */
-const outline_segment *outline_tree_nearest(const outline_tree *tree, const double x[2],
-                                            double nearest[2]);
 
 /* Call `visit` for every segment whose box meets the one given. Ends, with false, when it says
  * false. */

@@ -5,13 +5,15 @@
 #include <math.h>
 
 #include "everywhere.h"
+#include "shape/height_look.h"
 #include "shape/level_set_look.h"
 #include "shape/shape.h"
 
-/* A GPU has the samples of a field, not its triangles. */
+/* A GPU has terrain, and the samples of other fields, not their triangles. */
 #ifdef __CUDACC__
 #define SHAPE_FIELD_LOOK(field, use, x, gradient)                                                  \
-    ((void)(use), level_set_look((field)->level_set, x, gradient))
+    ((field)->height ? height_look((field)->height, (use) == FIELD_EXACT, x, gradient)             \
+                     : level_set_look((field)->level_set, x, gradient))
 #else
 #define SHAPE_FIELD_LOOK(field, use, x, gradient) field_distance(field, use, x, gradient)
 #endif
