@@ -50,10 +50,6 @@ static const backend_ops *choose_backend(const firn_settings *settings, size_t p
         log_message(FIRN_LOG_DEBUG, "backend cpu: %s", why);
         return &cpu_backend;
     }
-    if (settings->integrator == FIRN_SEMI_IMPLICIT && !cuda_backend.has_solver) {
-        log_message(FIRN_LOG_INFO, "backend cpu: cuda has no solver for semi_implicit");
-        return &cpu_backend;
-    }
     const size_t particles_per_block = 128; /* few: thin snow needs more blocks */
     double needed = cuda_memory(settings, particles, 4 * particles / particles_per_block + 4096);
     double room = cuda_free_memory();
