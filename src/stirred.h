@@ -20,7 +20,8 @@ static inline bool is_stirred(const collider_set *colliders, int dimensions, dou
         centre[a] = low[a] + half;
         high[a] = low[a] + 2 * half;
     }
-    collider_bits near = collider_set_near(colliders, centre, sqrt(dimensions) * half);
+    collider_bits near =
+        collider_set_near(colliders, COLLIDER_ALL, centre, sqrt(dimensions) * half);
     for (size_t c = 0; near && c < colliders->count; c++) {
         bool is_near = near >> (c < 63 ? c : 63) & 1;
         if (is_near &&

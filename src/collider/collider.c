@@ -32,6 +32,55 @@ static void turn_box(const motion_pose *at, double low[3], double high[3])
     }
 }
 
+/* A body that is one level set and nothing else. */
+static bool is_sampled(const collider *c)
+{
+    if (c->deform || c->shape->count != 1 || c->shape->ops[0].kind != SHAPE_FIELD)
+        return false;
+    const shape_op *op = &c->shape->ops[0];
+    return op->sampled && op->offset == 0 && op->field->level_set;
+}
+
+/* Columns of `rotation` are axes of the inner frame, which stands at `origin`: out = rotation^T (in - origin),
+ * for the map that `rows` are. */
+static void map_into(double rows[3][4], const double rotation[3][3], const double origin[3])
+{
+    double from[3][4];
+    memcpy(from, rows, sizeof from);
+    for (int i = 0; i < 3; i++)
+        from[i][3] -= origin[i];
+    for (int i = 0; i < 3; i++)
+        for (int k = 0; k < 4; k++)
+            rows[i][k] = rotation[0][i] * from[0][k] + rotation[1][i] * from[1][k] +
+                         rotation[2][i] * from[2][k];
+}
+
+/* From places to the own frame of the one primitive that a body is. */
+static void know_rows(const collider *c, collider_pose *pose)
+{
+    const shape_op *op = &c->shape->ops[0];
+    double rows[3][4] = {{1, 0, 0, 0}, {0, 1, 0, 0}, {0, 0, 1, 0}};
+    if (pose->at.turned)
+        map_into(rows, pose->at.rotation, pose->at.place);
+    for (int i = 0; i < 3; i++)
+        rows[i][3] += pose->at.turned ? pose->at.pivot[i] : -pose->at.shift[i];
+    map_into(rows, op->rotation, op->origin);
+    memcpy(pose->cells, rows, sizeof rows);
+}
+
+static void know_cells(const collider *c, collider_pose *pose)
+{
+    const shape_op *op = &c->shape->ops[0];
+    const level_set *set = op->field->level_set;
+    know_rows(c, pose);
+    pose->cell = op->scale * set->voxel;
+    for (int i = 0; i < 3; i++) {
+        for (int k = 0; k < 4; k++)
+            pose->cells[i][k] /= pose->cell;
+        pose->cells[i][3] -= set->origin[i] / set->voxel;
+    }
+}
+
 void collider_pose_at(const collider *c, double time, collider_pose *pose)
 {
     motion_pose_at(&c->motion, time, &pose->at);
@@ -48,6 +97,11 @@ void collider_pose_at(const collider *c, double time, collider_pose *pose)
         pose->low[i] += shift - rounding * (1 + fabs(pose->low[i]));
         pose->high[i] += shift + rounding * (1 + fabs(pose->high[i]));
     }
+    pose->is_sampled = is_sampled(c);
+    if (pose->is_sampled)
+        know_cells(c, pose);
+    else if (!c->deform && collider_is_plane(c))
+        know_rows(c, pose);
 }
 
 firn_status collider_stand(const collider *c, double time, collider_pose *pose)
@@ -67,11 +121,17 @@ bool collider_moves(const collider *c)
     return c->deform || motion_moves(&c->motion);
 }
 
-/* Of a shape that changes, the thickness that it begins with. */
-static firn_status find_thickness(collider *c, int dimensions, double enough)
+static void know_shape(collider *c, const shape *s, int dimensions, double enough)
+{
+    c->thickness = collider_thickness(s, dimensions, enough);
+    c->slack = shape_slack(s);
+}
+
+/* Fill thickness and slack. A shape that changes is taken for what it begins with. */
+static firn_status know_body(collider *c, int dimensions, double enough)
 {
     if (!c->deform) {
-        c->thickness = collider_thickness(c->shape, dimensions, enough);
+        know_shape(c, c->shape, dimensions, enough);
         return FIRN_OK;
     }
     deform_pose pose;
@@ -81,7 +141,7 @@ static firn_status find_thickness(collider *c, int dimensions, double enough)
     shape_field *field = field_from_level_set(level_set_share(pose.from->set));
     shape *first = field ? shape_from_field(field) : NULL;
     if (first)
-        c->thickness = collider_thickness(first, dimensions, enough);
+        know_shape(c, first, dimensions, enough);
     else
         status = fail(FIRN_NO_MEMORY, "out of memory for a collider");
     shape_destroy(&first);
@@ -105,7 +165,7 @@ firn_status collider_set_create(int dimensions, double cell_size, const collider
     firn_status status = FIRN_OK;
     for (size_t n = 0; n < count && status == FIRN_OK; n++) {
         collider *c = &set->items[n];
-        status = find_thickness(c, dimensions, thick);
+        status = know_body(c, dimensions, thick);
         set->limits_steps = set->limits_steps || collider_moves(c) || c->thickness < thick;
     }
     if (status == FIRN_OK)
@@ -145,9 +205,10 @@ double collider_distance(const collider *c, const collider_pose *pose, const dou
     return collider_look(c, pose, x, gradient, velocity);
 }
 
-collider_bits collider_set_near(const collider_set *set, const double x[3], double radius)
+collider_bits collider_set_near(const collider_set *set, collider_bits among, const double x[3],
+                                double radius)
 {
-    return collider_set_look(set, x, radius);
+    return collider_set_look(set, among, x, radius);
 }
 
 static bool meet(const collider_set *set, collider_bits near, const double x[3], double v[3],

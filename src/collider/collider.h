@@ -24,6 +24,7 @@ typedef struct collider {
     double friction; /* Coulomb coefficient */
     bool sticky;
     double thickness; /* m, of its thinnest walls, or `COLLIDER_THICK` cells; filled by the set */
+    double slack;     /* m: how far its distances may be off; filled likewise */
 } collider;
 
 /* Cells: walls thicker than this are no concern. */
@@ -33,6 +34,11 @@ typedef struct collider_pose {
     motion_pose at;
     double low[3], high[3]; /* a box that holds the body; sides without end are +-INFINITY */
     deform_pose deform;     /* what the body holds of its shape, if that changes */
+    /* For quick looks. All of the shape is one level set: row i is (a, b), from places to cells from its
+     * first sample, a . x + b. It is one half-space: row 1 likewise is its distance. */
+    bool is_sampled;
+    double cells[3][4];
+    double cell; /* m */
 } collider_pose;
 
 typedef struct collider_set {
@@ -69,8 +75,9 @@ double collider_distance(const collider *c, const collider_pose *pose, const dou
 typedef uint64_t collider_bits;
 #define COLLIDER_ALL UINT64_MAX
 
-/* The bodies that may touch the ball of this radius about x. */
-collider_bits collider_set_near(const collider_set *set, const double x[3], double radius);
+/* The bodies among some that may touch the ball of this radius about x. */
+collider_bits collider_set_near(const collider_set *set, collider_bits among, const double x[3],
+                                double radius);
 
 /* The velocity of snow at x after meeting these bodies in order. v has 3 entries (0 beyond the
  * scene's dimensions). Returns whether any was touched. */

@@ -42,20 +42,15 @@ EVERYWHERE double collider_look(const collider *c, const collider_pose *pose, co
     return phi;
 }
 
-/* Whether phi > 0 at x, found as quickly as can be: most snow near a body does not touch it. */
-EVERYWHERE bool collider_is_outside(const collider *c, const collider_pose *pose, const double x[3])
-{
-    double there[3];
-    motion_pose_inverse(&pose->at, x, there);
-    if (!pose->deform.from)
-        return shape_look(c->shape, FIELD_SURFACE, there, NULL) > 0;
-    return deform_is_away(&pose->deform, there) ||
-           deform_look(&pose->deform, there, NULL, NULL) > 0;
-}
-
 EVERYWHERE collider_bits collider_bit_of(size_t index)
 {
     return (collider_bits)1 << (index < 63 ? index : 63);
+}
+
+/* Bits whose lowest one is for body n, from those for the body before it. */
+EVERYWHERE collider_bits collider_bits_after(size_t n, collider_bits bits)
+{
+    return n < 64 ? bits >> 1 : bits;
 }
 
 EVERYWHERE bool collider_is_in_box(const collider_pose *pose, const double x[3], double margin)
@@ -64,6 +59,81 @@ EVERYWHERE bool collider_is_in_box(const collider_pose *pose, const double x[3],
         if (x[i] < pose->low[i] - margin || x[i] > pose->high[i] + margin)
             return false;
     return true;
+}
+
+/* m: far more than rounding makes of a place, and nothing to snow. */
+#define COLLIDER_ROUNDING 1e-6
+
+EVERYWHERE bool collider_is_plane(const collider *c)
+{
+    return c->shape->count == 1 && c->shape->ops[0].kind == SHAPE_HALFSPACE;
+}
+
+/* The distance of a body that is a plane, but for rounding. */
+EVERYWHERE double collider_plane_look(const collider *c, const collider_pose *pose,
+                                      const double x[3])
+{
+    const double *row = pose->cells[1];
+    return row[0] * x[0] + row[1] * x[1] + row[2] * x[2] + row[3] - c->shape->ops[0].offset;
+}
+
+/* Where a place is in the level set that a body is, which is returned. */
+EVERYWHERE const level_set *collider_cells(const collider *c, const collider_pose *pose,
+                                           const double x[3], double cells[3])
+{
+    for (int i = 0; i < 3; i++) {
+        const double *row = pose->cells[i];
+        cells[i] = row[0] * x[0] + row[1] * x[1] + row[2] * x[2] + row[3];
+    }
+    return c->shape->ops[0].field->level_set;
+}
+
+/* Whether phi > 0 at x for sure, found as quickly as can be: most snow near a body does not touch it. */
+EVERYWHERE bool collider_is_outside(const collider *c, const collider_pose *pose, const double x[3])
+{
+    double there[3];
+    if (pose->is_sampled) {
+        const level_set *set = collider_cells(c, pose, x, there);
+        return level_set_is_outside(set, there);
+    }
+    if (!pose->deform.from && collider_is_plane(c))
+        return collider_plane_look(c, pose, x) > COLLIDER_ROUNDING;
+    motion_pose_inverse(&pose->at, x, there);
+    if (!pose->deform.from)
+        return shape_look(c->shape, FIELD_SURFACE, there, NULL) > 0;
+    return deform_is_away(&pose->deform, there) ||
+           deform_look(&pose->deform, there, NULL, NULL) > 0;
+}
+
+/* Whether the ball of this radius about x may touch the body. */
+EVERYWHERE bool collider_is_near(const collider *c, const collider_pose *pose, const double x[3],
+                                 double radius)
+{
+    if (!collider_is_in_box(pose, x, radius))
+        return false;
+    double there[3], reach = radius + c->slack;
+    if (pose->is_sampled) {
+        const level_set *set = collider_cells(c, pose, x, there);
+        return level_set_is_near(set, there, radius / pose->cell) &&
+               level_set_bound(set, there) * (pose->cell / set->voxel) <= reach;
+    }
+    if (pose->deform.from) {
+        motion_pose_inverse(&pose->at, x, there);
+        return level_set_look(pose->deform.from->set, there, NULL) <= pose->deform.travel + reach;
+    }
+    if (collider_is_plane(c))
+        return collider_plane_look(c, pose, x) <= reach + COLLIDER_ROUNDING;
+    return collider_look(c, pose, x, NULL, NULL) <= reach;
+}
+
+EVERYWHERE collider_bits collider_set_look(const collider_set *set, collider_bits among,
+                                           const double x[3], double radius)
+{
+    collider_bits near = 0, rest = among;
+    for (size_t n = 0; n < set->count && rest; n++, rest = collider_bits_after(n, rest))
+        if ((rest & 1) && collider_is_near(&set->items[n], &set->poses[n], x, radius))
+            near |= collider_bit_of(n);
+    return near;
 }
 
 /* Bodies within `radius` of x, and how far the nearest is away: at most `radius`. */
@@ -82,13 +152,6 @@ EVERYWHERE collider_bits collider_set_survey(const collider_set *set, const doub
         }
     }
     return near;
-}
-
-EVERYWHERE collider_bits collider_set_look(const collider_set *set, const double x[3],
-                                           double radius)
-{
-    double clearance;
-    return collider_set_survey(set, x, radius, &clearance);
 }
 
 /* The part of a normal that lies in the plane z = 0, of length 1. A body whose nearest face is
@@ -131,13 +194,15 @@ EVERYWHERE bool collider_meet(const collider_set *set, collider_bits near, const
                               vec *v, collider_bond *bond, double shift[3])
 {
     bool touched = false;
-    for (size_t n = 0; n < set->count; n++) {
+    collider_bits rest = near;
+    for (size_t n = 0; n < set->count && rest; n++, rest = collider_bits_after(n, rest)) {
         const collider *c = &set->items[n];
         const collider_pose *pose = &set->poses[n];
-        if (!(near & collider_bit_of(n)) || !collider_is_in_box(pose, x, 0) ||
-            collider_is_outside(c, pose, x))
+        if (!(rest & 1) || !collider_is_in_box(pose, x, 0) || collider_is_outside(c, pose, x))
             continue;
         double gradient[3], moving[3], phi = collider_look(c, pose, x, gradient, moving);
+        if (phi > 0)
+            continue;
         if (set->dimensions == 2) {
             collider_flatten(gradient);
             moving[2] = 0;

@@ -10,6 +10,7 @@
 #include "calm.h"
 #include "cpu/blocks.h"
 #include "cpu/kernels.h"
+#include "cpu/reach.h"
 #include "cpu/sleep.h"
 #include "status.h"
 
@@ -192,20 +193,13 @@ static firn_status prepare(backend *s)
     return FIRN_OK;
 }
 
-/* Empty the nodes and find the blocks that colliders may reach: those whose nodes 0..7 are not all
- * farther from a surface than their own extent. */
+/* Empty the nodes, and find the bodies that they and the particles may touch. */
 static void clear_block(backend *s, uint32_t index)
 {
-    cpu_block *block = &s->grid.blocks[index];
     for (int f = 0; f < s->grid.field_count; f++)
         memset(s->grid.field[f] + (size_t)index * CPU_BLOCK_FLOATS, 0,
                sizeof(float[CPU_BLOCK_FLOATS]));
-    double h = s->settings->cell_size, centre[3] = {0}, reach = 0;
-    for (int a = 0; a < s->settings->dimensions; a++) {
-        centre[a] = (4.0 * block->at[a] + 3.5) * h;
-        reach += 3.5 * h * 3.5 * h;
-    }
-    block->near_bodies = collider_set_near(s->colliders, centre, sqrt(reach));
+    reach_block(s, &s->grid.blocks[index]);
 }
 
 static void clear_blocks(void *context, int thread, size_t begin, size_t end)

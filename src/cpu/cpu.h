@@ -78,7 +78,9 @@ typedef struct cpu_block {
     uint32_t moved;                   /* particles that the last G2P sent to another cell */
     uint32_t leaving[CPU_DIRECTIONS]; /* of those, how many each way */
     uint32_t next_first, arrival_first, arriving; /* where they go; during a sort */
-    collider_bits near_bodies; /* that may be within reach of its nodes or particles */
+    collider_bits near_bodies; /* that its nodes or particles may touch: reach.h */
+    uint64_t near_nodes;       /* the nodes that may touch one of them */
+    uint64_t near_cells;       /* the cells whose particles may */
     bool wild;                 /* some node of it is faster than `calm` of the pass */
     /* With sleep.h; without it all that hold particles are awake. */
     double still;    /* s, for how long its particles have been still */

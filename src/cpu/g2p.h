@@ -97,6 +97,8 @@ static __attribute__((noinline)) void collide_lanes(const cpu_pass *pass, const 
                                                     vec *velocity)
 {
     for (int k = 0; k < count; k++) {
+        if (!(block->near_cells >> cell[k] & 1))
+            continue;
         double x[3] = {0}, v[3], shift[3] = {0};
         for (int a = 0; a < pass->grid->dimensions; a++) {
             int base = 4 * block->at[a] + cpu_cell_at(cell[k], a);
@@ -235,7 +237,7 @@ FN void update_particles(const cpu_pass *pass, cpu_block *block, uint32_t first,
         return_particles(&p, yields, dimensions);
     for (int a = 0; a < 3; a++)
         p.v.e[a] = apic ? r[a + 1] : r[a + 1] + pass->blend * p.v.e[a];
-    if (block->near_bodies)
+    if (block->near_cells)
         collide_particles(pass, block, cell, count, &p);
 
     lane_mask counts = lanes_below(count), bad = particles_bad(pass, &p) & counts;

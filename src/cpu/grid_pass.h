@@ -17,10 +17,11 @@ static inline void collide_node(const cpu_pass *pass, const cpu_block *block, in
 {
     double x[3] = {0}, v3[3] = {v[1], v[2], v[3]};
     collider_bond bond = {0};
+    collider_bits near = block->near_nodes >> node & 1 ? block->near_bodies : 0;
     for (int a = 0; a < pass->grid->dimensions; a++)
         x[a] = (4.0 * block->at[a] + (node >> 2 * a & 3)) * pass->cell_size;
-    bool met = bond_out ? collide_and_bind(pass->colliders, block->near_bodies, x, v3, &bond)
-                        : collide_velocity(pass->colliders, block->near_bodies, x, v3);
+    bool met = bond_out ? collide_and_bind(pass->colliders, near, x, v3, &bond)
+                        : collide_velocity(pass->colliders, near, x, v3);
     for (int a = 0; a < 3; a++) {
         if (met)
             v[a + 1] = (float)v3[a];
@@ -35,8 +36,9 @@ static inline void collide_node(const cpu_pass *pass, const cpu_block *block, in
 FN void collide_line(const cpu_pass *pass, const cpu_block *block, int line, float *v,
                      lane_mask active, float *bonds)
 {
+    uint64_t wanted = bonds ? 15 : block->near_nodes >> 4 * line; /* a solve asks about all */
     for (int k = 0; k < 4; k++)
-        if (active[4 * k])
+        if (active[4 * k] && (wanted >> k & 1))
             collide_node(pass, block, 4 * line + k, v + 4 * k, bonds ? bonds + 4 * k : NULL);
 }
 

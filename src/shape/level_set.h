@@ -34,7 +34,7 @@ typedef struct level_set {
     double origin[3]; /* sample (0, 0, 0), the corner of block (0, 0, 0) */
     int32_t size[3];  /* blocks along the axes of the table */
     int32_t *table;   /* x fastest: the block's number, or -1; owned */
-    float *far;   /* likewise: signed lower bound of the distance at the block's middle; owned */
+    float *far;   /* likewise: bound of the distance at its middle, < 0 if some is inside; owned */
     float *depth; /* likewise: an estimate of that distance; owned */
     size_t block_count;
     int32_t (*place)[3];    /* of each numbered block in the table; owned */

@@ -123,15 +123,24 @@ static bool estimate_blocks(level_set *set)
     return true;
 }
 
+static bool has_inside(const level_set *set, int32_t block)
+{
+    const float *v = set->samples + (size_t)block * LEVEL_SET_BLOCK;
+    bool inside = false;
+    for (int s = 0; s < LEVEL_SET_BLOCK; s++)
+        inside = inside || v[s] <= 0;
+    return inside;
+}
+
 static void sign_blocks(level_set *set, const level_set_blocks *b)
 {
     for (size_t n = 0; n < table_size(set->size); n++) {
-        bool inside = set->table[n] < 0 ? b->side[n] < 0 : middle_sample(set, set->table[n]) < 0;
+        int32_t block = set->table[n];
         set->depth[n] = fminf(set->depth[n], FLT_MAX); /* none known: a speck */
-        if (!inside)
-            continue;
-        set->far[n] = -set->far[n];
-        set->depth[n] = -set->depth[n];
+        if (block < 0 ? b->side[n] < 0 : has_inside(set, block))
+            set->far[n] = -set->far[n];
+        if (block < 0 ? b->side[n] < 0 : middle_sample(set, block) < 0)
+            set->depth[n] = -set->depth[n];
     }
 }
 

@@ -13,18 +13,27 @@
 
 /* ---- Where ----------------------------------------------------------------------------------- */
 
-/* The block of x and the place within it, in cells; false beyond the table. */
+/* The block of a place in cells from the first sample, and where in it; false beyond the table. */
+EVERYWHERE bool level_set_place(const level_set *set, const double cells[3], int32_t place[3],
+                                double in[3])
+{
+    for (int i = 0; i < 3; i++) {
+        if (!(cells[i] >= 0 && cells[i] < (double)set->size[i] * LEVEL_SET_CELLS))
+            return false;
+        place[i] = (int32_t)cells[i] / LEVEL_SET_CELLS;
+        in[i] = cells[i] - place[i] * LEVEL_SET_CELLS;
+    }
+    return true;
+}
+
+/* The same of x. */
 EVERYWHERE bool level_set_find_block(const level_set *set, const double x[3], int32_t place[3],
                                      double in[3])
 {
-    for (int i = 0; i < 3; i++) {
-        double cells = (x[i] - set->origin[i]) / set->voxel;
-        if (!(cells >= 0 && cells < (double)set->size[i] * LEVEL_SET_CELLS))
-            return false;
-        place[i] = (int32_t)cells / LEVEL_SET_CELLS;
-        in[i] = cells - place[i] * LEVEL_SET_CELLS;
-    }
-    return true;
+    double cells[3];
+    for (int i = 0; i < 3; i++)
+        cells[i] = (x[i] - set->origin[i]) / set->voxel;
+    return level_set_place(set, cells, place, in);
 }
 
 EVERYWHERE size_t level_set_index(const level_set *set, const int32_t place[3])
@@ -119,18 +128,25 @@ EVERYWHERE double level_set_mix_corners(const double v[8], const double w[3])
         w[2]);
 }
 
-/* Central differences, mixed. Beyond the band samples are all alike: there blocks decide. */
-EVERYWHERE double level_set_near_distance(const level_set *set, const int32_t place[3],
-                                          const level_set_cell *cell, double gradient[3])
+/* The samples about a cell, mixed. */
+EVERYWHERE double level_set_value(const level_set *set, const level_set_cell *cell)
 {
     const float *s = set->samples + (size_t)cell->block * LEVEL_SET_BLOCK + cell->sample;
     double v[8];
     for (int c = 0; c < 8; c++)
         v[c] = s[(c & 1) * LEVEL_SET_STEP(0) + (c >> 1 & 1) * LEVEL_SET_STEP(1) +
                  (c >> 2) * LEVEL_SET_STEP(2)];
-    double distance = level_set_mix_corners(v, cell->weight);
+    return level_set_mix_corners(v, cell->weight);
+}
+
+/* Central differences, mixed. Beyond the band samples are all alike: there blocks decide. */
+EVERYWHERE double level_set_near_distance(const level_set *set, const int32_t place[3],
+                                          const level_set_cell *cell, double gradient[3])
+{
+    double distance = level_set_value(set, cell), v[8];
     if (!gradient)
         return distance;
+    const float *s = set->samples + (size_t)cell->block * LEVEL_SET_BLOCK + cell->sample;
     double square = 0; /* of twice the voxel where the distance is exact */
     for (int i = 0; i < 3; i++) {
         for (int c = 0; c < 8; c++) {
@@ -146,6 +162,55 @@ EVERYWHERE double level_set_near_distance(const level_set *set, const int32_t pl
     else
         level_set_far_gradient(set, place, gradient);
     return distance;
+}
+
+/* ---- Quick looks, at places in cells from the first sample ------------------------------------- */
+
+/* Whether the distance is above 0 for sure, whatever rounding the cells went through. */
+EVERYWHERE bool level_set_is_outside(const level_set *set, const double cells[3])
+{
+    int32_t place[3];
+    double in[3];
+    const double rounding = 1e-5;
+    if (!level_set_place(set, cells, place, in))
+        return true;
+    size_t index = level_set_index(set, place);
+    if (set->table[index] < 0)
+        return set->far[index] > 0;
+    level_set_cell cell = level_set_cell_in(set->table[index], in);
+    const float *s = set->samples + (size_t)cell.block * LEVEL_SET_BLOCK + cell.sample;
+    const double diagonal = 1.7321; /* a sample so far from the surface speaks for the whole cell */
+    return *s > diagonal * set->voxel || level_set_value(set, &cell) > rounding * set->voxel;
+}
+
+/* The distance, or where it is not known a bound of it from below. */
+EVERYWHERE double level_set_bound(const level_set *set, const double cells[3])
+{
+    int32_t place[3];
+    double in[3];
+    if (!level_set_place(set, cells, place, in))
+        return 0;
+    int32_t block = set->table[level_set_index(set, place)];
+    if (block < 0)
+        return level_set_far_distance(set, place, in, NULL);
+    level_set_cell cell = level_set_cell_in(block, in);
+    return level_set_value(set, &cell);
+}
+
+/* Whether any block that a box reaches, of this half width about a place, all in cells, has some inside. */
+EVERYWHERE bool level_set_is_near(const level_set *set, const double cells[3], double half)
+{
+    int32_t low[3], high[3], at[3];
+    for (int i = 0; i < 3; i++) {
+        low[i] = (int32_t)(fmax(cells[i] - half, 0.0) / LEVEL_SET_CELLS);
+        high[i] = (int32_t)fmin(floor((cells[i] + half) / LEVEL_SET_CELLS), set->size[i] - 1.0);
+    }
+    for (at[2] = low[2]; at[2] <= high[2]; at[2]++)
+        for (at[1] = low[1]; at[1] <= high[1]; at[1]++)
+            for (at[0] = low[0]; at[0] <= high[0]; at[0]++)
+                if (set->far[level_set_index(set, at)] < 0)
+                    return true;
+    return false;
 }
 
 EVERYWHERE double level_set_look(const level_set *set, const double x[3], double gradient[3])
