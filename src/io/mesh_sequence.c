@@ -21,6 +21,7 @@ struct mesh_sequence_files {
     bool z_up;
     size_t file_vertices; /* before equal ones were joined */
     uint64_t faces;
+    size_t kept;    /* vertices; those of the mesh beyond are the middles of filled holes */
     uint32_t *pick; /* the vertex of the file for each that is kept; owned */
 };
 
@@ -160,21 +161,17 @@ static firn_status join_first(mesh_sequence *s)
         if (now[v] == kept)
             f->pick[kept++] = v;
     free(now);
+    f->kept = kept;
     return joined ? FIRN_OK : out_of_memory();
 }
 
-static firn_status turn_outward(const char *name, triangle_mesh *mesh)
+static firn_status turn_outward(const char *name, bool close, triangle_mesh *mesh)
 {
     mesh_report report;
     if (!mesh_check(mesh, &report))
         return out_of_memory();
-    if (report.boundary_edges > 0 || report.nonmanifold_edges > 0)
-        return fail(FIRN_BAD_SCENE,
-                    "%s: the mesh has no clear inside: %zu boundary edges and %zu of three "
-                    "triangles or more; repair all of the sequence, or make it a wall with `shell: "
-                    "THICKNESS`",
-                    name, report.boundary_edges, report.nonmanifold_edges);
-    return mesh_repair(mesh, false);
+    firn_status status = close ? FIRN_OK : mesh_require_closed(name, &report);
+    return status == FIRN_OK ? mesh_repair(mesh, close) : status;
 }
 
 static firn_status read_first(const mesh_sequence_request *r, mesh_sequence *s)
@@ -191,7 +188,7 @@ static firn_status read_first(const mesh_sequence_request *r, mesh_sequence *s)
     if (status == FIRN_OK)
         status = join_first(s);
     if (status == FIRN_OK && !r->open)
-        status = turn_outward(name, &s->mesh);
+        status = turn_outward(name, r->close, &s->mesh);
     free(name);
     return status == FIRN_OK ? mesh_sequence_read(s, 0, s->mesh.vertices) : status;
 }
@@ -276,9 +273,11 @@ firn_status mesh_sequence_read(const mesh_sequence *s, size_t frame, double (*ve
     char *name = mesh_sequence_name(s, frame);
     firn_status status = name ? read_points(s, frame, name, &mesh) : out_of_memory();
     if (name && status == FIRN_OK) {
-        for (size_t v = 0; v < s->mesh.vertex_count; v++)
+        for (size_t v = 0; v < s->files->kept; v++)
             memcpy(vertices[v], mesh.vertices[s->files->pick[v]], sizeof *vertices);
-        to_metres(s->files, vertices, s->mesh.vertex_count);
+        to_metres(s->files, vertices, s->files->kept);
+        if (!mesh_place_middles(&s->mesh, s->files->kept, vertices))
+            status = out_of_memory();
     }
     if (name)
         mesh_clear(&mesh);

@@ -20,6 +20,7 @@ typedef struct mesh_sequence_request {
     double scale;      /* m for one unit of the file */
     bool z_up;         /* turned to stand up */
     bool open;         /* need not have an inside */
+    bool close;        /* fill its holes */
 } mesh_sequence_request;
 
 typedef struct mesh_sequence {

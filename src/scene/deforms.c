@@ -27,6 +27,8 @@ static const option deform_rows[] = {
      .high = LENGTH_LIMIT, .help = "Metres for one unit of the files: 0.01 for centimetres."},
     {"up", OPTION_CHOICE, AT(up), .fallback = "y", .choices = WORDS("y", "z"),
      .help = "Which axis of the files points up. `z`: it is turned to stand up here."},
+    {"close", OPTION_BOOLEAN, AT(close), .fallback = "false",
+     .help = "Fill holes, in every frame, with a fan around the middle of their rim."},
     {"shell", OPTION_REAL, AT(shell), .fallback = "0", .low = 0, .high = LENGTH_LIMIT, .unit = "m",
      .help = "Above 0: not the inside, but a wall of this thickness about the triangles, open or "
              "broken as they may be."},
@@ -59,6 +61,7 @@ static firn_status build(const firn_scene *scene, const yaml_node *node, const s
         .scale = d->scale,
         .z_up = d->up,
         .open = d->shell > 0,
+        .close = d->close,
     };
     deform_request request = {
         .voxel = d->voxel > 0 ? d->voxel : cell / 2,

@@ -104,6 +104,7 @@ typedef struct scene_deform {
     double start, fps; /* s; frames a second, 0: the scene's */
     double scale;
     unsigned up;
+    bool close;
     double shell, voxel; /* m; voxel 0: half a cell */
     double memory;       /* MB */
 } scene_deform;

@@ -67,4 +67,8 @@ firn_status mesh_repair(triangle_mesh *mesh, bool close);
 /* The part of mesh_repair that fills holes. False when memory is out. */
 bool mesh_fill_holes(triangle_mesh *mesh);
 
+/* The middles of filled holes, which are the vertices from `first` on, for other places `x` of the rest:
+ * the mean of the rim, its sides weighted by their length. False when memory is out. */
+bool mesh_place_middles(const triangle_mesh *mesh, size_t first, double (*x)[3]);
+
 #endif

@@ -1,4 +1,5 @@
 /* Holes filled by fans: from every edge of the rim a triangle to the rim's middle. */
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -74,25 +75,13 @@ static bool add_triangle(hole_filler *f, uint32_t a, uint32_t b, uint32_t c)
     return true;
 }
 
-/* The middle of the rim, its sides weighted by their length. */
+/* A vertex whose place follows from the rim's, when all holes are filled. */
 static bool add_middle(hole_filler *f)
 {
     triangle_mesh *m = f->mesh;
     if (!array_grow(&m->vertices, &f->vertex_capacity, m->vertex_count, sizeof *m->vertices))
         return false;
-    double sum[3] = {0}, whole = 0;
-    for (size_t k = 0; k < f->loop_count; k++) {
-        const double *a = m->vertices[f->loop[k]];
-        const double *b = m->vertices[f->loop[(k + 1) % f->loop_count]];
-        double length = sqrt((b[0] - a[0]) * (b[0] - a[0]) + (b[1] - a[1]) * (b[1] - a[1]) +
-                             (b[2] - a[2]) * (b[2] - a[2]));
-        whole += length;
-        for (int i = 0; i < 3; i++)
-            sum[i] += length * (a[i] + b[i]) / 2;
-    }
-    for (int i = 0; i < 3; i++)
-        m->vertices[m->vertex_count][i] = whole > 0 ? sum[i] / whole : m->vertices[f->loop[0]][i];
-    m->vertex_count++;
+    memset(m->vertices[m->vertex_count++], 0, sizeof *m->vertices);
     return true;
 }
 
@@ -129,11 +118,51 @@ bool mesh_fill_holes(triangle_mesh *mesh)
     hole_filler f = {.mesh = mesh,
                      .vertex_capacity = mesh->vertex_count,
                      .triangle_capacity = mesh->triangle_count};
+    size_t first = mesh->vertex_count;
     bool ok = find_sides(&f);
     for (size_t n = 0; n < f.side_count && ok; n++)
         if (!f.sides[n].done)
             ok = follow(&f, &f.sides[n]);
     free(f.sides);
     free(f.loop);
-    return ok;
+    return ok && mesh_place_middles(mesh, first, mesh->vertices);
+}
+
+/* The two other corners of a triangle of a fan, and its middle; false for triangles of the mesh. */
+static bool fan_of(const uint32_t triangle[3], size_t first, uint32_t *middle, uint32_t rim[2])
+{
+    for (int k = 0; k < 3; k++)
+        if (triangle[k] >= first) {
+            *middle = triangle[k];
+            rim[0] = triangle[(k + 1) % 3];
+            rim[1] = triangle[(k + 2) % 3];
+            return true;
+        }
+    return false;
+}
+
+bool mesh_place_middles(const triangle_mesh *m, size_t first, double (*x)[3])
+{
+    double *whole = calloc(m->vertex_count - first + 1, sizeof *whole);
+    if (!whole)
+        return false;
+    for (size_t v = first; v < m->vertex_count; v++)
+        memset(x[v], 0, sizeof *x);
+    uint32_t middle, rim[2];
+    for (size_t t = 0; t < m->triangle_count; t++) {
+        if (!fan_of(m->triangles[t], first, &middle, rim))
+            continue;
+        const double *a = x[rim[0]], *b = x[rim[1]];
+        double length = sqrt((b[0] - a[0]) * (b[0] - a[0]) + (b[1] - a[1]) * (b[1] - a[1]) +
+                             (b[2] - a[2]) * (b[2] - a[2]));
+        length = fmax(length, DBL_MIN); /* a rim that shrank to a point has its middle there */
+        whole[middle - first] += length;
+        for (int i = 0; i < 3; i++)
+            x[middle][i] += length * (a[i] + b[i]) / 2;
+    }
+    for (size_t v = first; v < m->vertex_count; v++)
+        for (int i = 0; i < 3; i++)
+            x[v][i] /= whole[v - first];
+    free(whole);
+    return true;
 }

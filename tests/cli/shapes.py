@@ -66,6 +66,18 @@ class Meshes(Shapes):
         count = self.particles(self.check("{mesh: {file: t.obj, scale: 2}}"))
         self.assertAlmostEqual(count, 8 * (8 / 6) / 0.1**3, delta=0.15 * count)
 
+    def test_mass(self):
+        """Volume times density within 1 %, however it is seeded."""
+        self.bytes("t.obj", TETRA.encode())
+        for method in ("poisson", "random", "lattice"):
+            scene = self.write("mass.yaml", "simulation: {cell_size: 0.05, frames: 0}\n"
+                               "materials: {light: {preset: snow, density: 300}}\n"
+                               "snow: [{shape: {mesh: t.obj}, material: light,"
+                               f" sampling: {{method: {method}}}}}]\n")
+            self.firn("run", scene, "-o", self.path(method))
+            mass = particles(self.path(method, "checkpoint.h5"), "mass").sum()
+            self.assertAlmostEqual(mass / (300 / 6), 1, delta=0.01)
+
     def test_missing(self):
         self.refuse("none.obj", None, "No such file", MISSING)
 
@@ -137,6 +149,59 @@ class Volumes(Shapes):
             data = file.read()
         self.refuse("cut.vdb", data[: len(data) // 2], "cut.vdb", kind="vdb")
         self.refuse("ball.vdb", None, "surface", kind="vdb", more=", grid: other")
+
+
+class Sequences(Shapes):
+    """Bodies that deform, as the program meets them."""
+
+    def frame(self, number, text):
+        self.bytes(f"t_{number:04d}.obj", text.encode())
+
+    def deform(self, more="", code=0):
+        scene = self.write("scene.yaml", "simulation: {cell_size: 0.1}\nsnow: [{shape: {sphere: {center: [0, 9, 0],"
+                           " radius: 0.5}}}]\ncolliders: [{deform: {file: t_####.obj" + more + "}}]\n")
+        return self.firn("check", scene, code=code)[1]
+
+    def setUp(self):
+        super().setUp()
+        if "OpenVDB: none" in self.firn("--version")[0]:
+            self.skipTest("built without OpenVDB")
+        self.frame(1, TETRA)
+        self.frame(2, TETRA.replace("v 1 0 0", "v 1.2 0 0"))
+
+    def test_good(self):
+        self.deform()
+
+    def test_missing(self):
+        self.assertIn("t_0003.obj: No such file", self.deform(", last: 3", MISSING).replace("cannot read ", ""))
+        self.frame(4, TETRA)
+        self.assertIn("t_0003.obj", self.deform("", MISSING))
+
+    def test_other_topology(self):
+        self.frame(3, TETRA + "v 9 9 9\n")
+        self.assertIn("t_0003.obj: 5 vertices, but the first of the sequence has 4", self.deform("", CONTENT))
+        self.frame(3, TETRA.replace("f 3 1 4", "f 3 4 1"))
+        self.assertIn("t_0003.obj: other faces", self.deform("", CONTENT))
+
+    def test_open(self):
+        for number in (1, 2):
+            self.frame(number, TETRA.replace("f 3 1 4\n", ""))
+        self.assertIn("close: true", self.deform("", CONTENT))
+        self.deform(", close: true")
+        self.deform(", shell: 0.1")
+
+    def test_cache(self):
+        points = numpy.array([[line.split()[1:] for line in TETRA.splitlines() if line[0] == "v"]] * 2, "<f4")
+        head = b"POINTCACHE2\0" + struct.pack("<iiffi", 1, 4, 0, 1, 2)
+        self.bytes("t.pc2", head + points.tobytes())
+        self.bytes("one.obj", TETRA.encode())
+        text = "simulation: {cell_size: 0.1}\ncolliders: [{deform: {file: one.obj, cache: t.pc2}}]\n"
+        scene = self.write("cache.yaml", text)
+        self.firn("check", scene, code=0)
+        self.bytes("t.pc2", head + points.tobytes()[:-4])
+        self.assertIn("t.pc2: cut short", self.firn("check", scene, code=CONTENT)[1])
+        os.remove(self.path("t.pc2"))
+        self.assertIn("t.pc2", self.firn("check", scene, code=MISSING)[1])
 
 
 class Terrain(Shapes):

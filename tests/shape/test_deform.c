@@ -342,6 +342,54 @@ static void test_formats(void **state)
         deform_release(&d[k]);
 }
 
+/* A ball without its top: the rim is a circle, and the fan that closes it a disc that moves along. */
+static void test_close(void **state)
+{
+    (void)state;
+    const ball frames[2] = {{5 * CELL, {0}}, {6 * CELL, {CELL, 0.5 * CELL, 0}}};
+    const uint32_t rings = 40, missing = 10; /* bands: an eighth of a turn from the top */
+    for (int k = 0; k < 2; k++) {
+        triangle_mesh whole = mesh_of(&frames[k], rings), cut = mesh_of(&frames[k], rings);
+        double rim = whole.vertices[1 + (missing - 1) * 2 * rings][1] + 1e-9;
+        cut.triangle_count = 0;
+        for (size_t t = 0; t < whole.triangle_count; t++) {
+            const uint32_t *v = whole.triangles[t];
+            if (whole.vertices[v[0]][1] < rim && whole.vertices[v[1]][1] < rim &&
+                whole.vertices[v[2]][1] < rim)
+                add_face(&cut, v[0], v[1], v[2]);
+        }
+        write_obj(k == 0 ? "cut_0001.obj" : "cut_0002.obj", &cut);
+        mesh_clear(&whole);
+        mesh_clear(&cut);
+    }
+    mesh_sequence_request request = files_of("cut_####.obj");
+    deform *d;
+    assert_int_equal(try_files(&request, 0, &d), FIRN_BAD_SCENE);
+    assert_non_null(strstr(firn_last_error(), "80 boundary edges around 1 hole"));
+    assert_non_null(strstr(firn_last_error(), "close: true"));
+    request.close = true;
+    if (try_files(&request, 0, &d) != FIRN_OK)
+        fail_msg("%s", firn_last_error());
+    for (int k = 0; k <= 4; k++) {
+        deform_pose pose;
+        assert_int_equal(deform_hold(d, 0.025 * k, &pose), FIRN_OK);
+        ball b = between(&frames[0], &frames[1], 0.25 * k);
+        double top = b.center[1] + b.radius * sqrt(0.5), n[3], v[3], worst = 0;
+        for (int i = -3; i <= 3; i++) {
+            const double x[3] = {b.center[0] + i * 0.1 * b.radius, top, b.center[2]};
+            worst = fmax(worst, fabs(deform_look(&pose, x, n, v)) / CELL);
+            assert_true(n[1] > 0.99);
+        }
+        printf("close: a disc %.4f cells off at %g of the way\n", worst, 0.25 * k);
+        assert_true(worst < 0.1);
+        const double below[3] = {b.center[0], top - CELL, 0}, above[3] = {0, top + CELL, 0};
+        assert_true(deform_look(&pose, below, NULL, NULL) < 0);
+        assert_true(deform_look(&pose, above, NULL, NULL) > 0);
+        deform_let_go(d, &pose);
+    }
+    deform_release(&d);
+}
+
 static void refuses(mesh_sequence_request request, firn_status status, const char *words)
 {
     deform *d;
@@ -418,6 +466,7 @@ int main(void)
         cmocka_unit_test(test_around),  cmocka_unit_test(test_momentum),
         cmocka_unit_test(test_memory),  cmocka_unit_test(test_formats),
         cmocka_unit_test(test_faults),  cmocka_unit_test(test_bad_caches),
+        cmocka_unit_test(test_close),
     };
     if (strcmp(vdb_version(), "none") == 0)
         return 77;
