@@ -195,7 +195,8 @@ class Sequences(Shapes):
         head = b"POINTCACHE2\0" + struct.pack("<iiffi", 1, 4, 0, 1, 2)
         self.bytes("t.pc2", head + points.tobytes())
         self.bytes("one.obj", TETRA.encode())
-        text = "simulation: {cell_size: 0.1}\ncolliders: [{deform: {file: one.obj, cache: t.pc2}}]\n"
+        text = "simulation: {cell_size: 0.1}\nsnow: [{shape: {sphere: {center: [0, 9, 0], radius: 0.5}}}]\n"
+        text += "colliders: [{deform: {file: one.obj, cache: t.pc2}}]\n"
         scene = self.write("cache.yaml", text)
         self.firn("check", scene, code=0)
         self.bytes("t.pc2", head + points.tobytes()[:-4])
