@@ -17,7 +17,6 @@
 #include "io/point_cache.h"
 #include "io/point_table.h"
 #include "io/raster.h"
-#include "io/vdb.h"
 #include "shape/height.h"
 #include "shape/mesh.h"
 
@@ -124,15 +123,6 @@ static void fuzz_font(const uint8_t *data, size_t size)
     outline_destroy(&letters);
 }
 
-static void fuzz_vdb(const uint8_t *data, size_t size)
-{
-    vdb_source source;
-    firn_status status = vdb_read(file_of(data, size), NULL, 0.5, &source);
-    must_have_reason(status);
-    if (status == FIRN_OK)
-        vdb_source_clear(&source);
-}
-
 static void fuzz_path(const uint8_t *data, size_t size)
 {
     char text[400];
@@ -158,8 +148,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         fuzz_cache(data, size);
     else if (strcmp(subject, "font") == 0)
         fuzz_font(data, size);
-    else if (strcmp(subject, "vdb") == 0)
-        fuzz_vdb(data, size);
     else if (strcmp(subject, "path") == 0)
         fuzz_path(data, size);
     else
