@@ -276,8 +276,7 @@ static void conclude(report *r, const runtime_tables *t, const runner *runners, 
         snprintf(name, sizeof name, "slope in particles: %s", runners[k].label);
         snprintf(meaning, sizeof meaning, "Exponent of the time in particles, <code>%s</code>",
                  runners[k].label);
-        /* A GPU is not yet full where its fixed costs no longer show. */
-        report_conclusion(r, name, slope, runners[k].on_gpu ? 0.75 : 0.9, 1.1, "", meaning);
+        report_conclusion(r, name, slope, 0.9, 1.1, "", meaning);
     }
     if (has_backend("ref"))
         report_conclusion(r, "linear in colliders: ref", bodies_error(t->bodies), 0, 0.1, "",
