@@ -165,13 +165,6 @@ static __device__ __forceinline__ void move(const pass_view &s, uint32_t k, cons
         s.out->drifted = 1;
 }
 
-static __device__ __forceinline__ void find_near(const pass_view &s, uint32_t block, uint32_t *near)
-{
-    if (threadIdx.x < DIRECTIONS)
-        near[threadIdx.x] = s.grid.near[block * DIRECTIONS + threadIdx.x];
-    __syncthreads();
-}
-
 static __device__ __forceinline__ bool sums_hold(const outcome *out)
 {
     return !out->sums_overflow && !out->momentum_needed && !out->force_needed;
@@ -340,7 +333,8 @@ static __global__ void __launch_bounds__(G2P_THREADS, G2P_BLOCKS) g2p_kernel(con
     if (threadIdx.x < count)
         shared.stage[0].fetch(s.p, first + threadIdx.x);
     __pipeline_commit();
-    find_near(s, block, shared.near);
+    near_load(s.grid, block, shared.near);
+    __syncthreads();
     tile_load<WIDTH, DEPTH, APIC>(s, shared.near, shared.tile);
     __syncthreads();
     particle_limits limits;
@@ -418,7 +412,8 @@ static __global__ void __launch_bounds__(THREADS, 2) try_kernel(const pass_view 
         return;
     for (uint32_t block = blockIdx.x; block < s.grid.home_count; block += gridDim.x) {
         __syncthreads();
-        find_near(s, block, near);
+        near_load(s.grid, block, near);
+        __syncthreads();
         if (!reaches_wild(s, near))
             continue;
         tile_load<WIDTH, DEPTH, APIC>(s, near, tile);

@@ -14,7 +14,7 @@ template <int WIDTH, int DEPTH> struct newton_memory {
 
     __device__ __forceinline__ void load(const solve_view &s)
     {
-        near_load(s.pass.grid, near);
+        near_load(s.pass.grid, blockIdx.x, near);
         for (int n = threadIdx.x; n < 6 * tile_shape<WIDTH, DEPTH>::SIZE; n += blockDim.x)
             sums[0][n] = 0;
         __syncthreads();

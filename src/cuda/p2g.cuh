@@ -185,8 +185,7 @@ static __global__ void __launch_bounds__(P2G_THREADS, P2G_BLOCKS) p2g_kernel(con
     __shared__ int tile[(APIC ? 4 : 7) * T::SIZE];
     __shared__ uint32_t near[DIRECTIONS];
     uint32_t block = blockIdx.x, first = s.grid.first[block], count = s.grid.count[block];
-    if (threadIdx.x < DIRECTIONS)
-        near[threadIdx.x] = s.grid.near[block * DIRECTIONS + threadIdx.x];
+    near_load(s.grid, block, near);
     for (int n = threadIdx.x; n < (APIC ? 4 : 7) * T::SIZE; n += P2G_THREADS)
         tile[n] = 0;
     __syncthreads();

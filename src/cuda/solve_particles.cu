@@ -62,7 +62,7 @@ static __global__ void __launch_bounds__(THREADS) prepare_kernel(const solve_vie
     const particles_view &p = s.pass.p;
     uint32_t first = s.pass.grid.first[blockIdx.x], count = s.pass.grid.count[blockIdx.x];
     if constexpr (AT_V) {
-        near_load(s.pass.grid, near);
+        near_load(s.pass.grid, blockIdx.x, near);
         __syncthreads();
         vector_load<WIDTH, DEPTH>(s.vector[vector], near, s.pass.frame, tile);
         __syncthreads();
@@ -120,7 +120,7 @@ template <int WIDTH, int DEPTH> struct push_memory {
     __device__ __forceinline__ void load(const solve_view &s, int vector, const float frame[3],
                                          bool clear)
     {
-        near_load(s.pass.grid, near);
+        near_load(s.pass.grid, blockIdx.x, near);
         for (int n = threadIdx.x; clear && n < 3 * tile_shape<WIDTH, DEPTH>::SIZE; n += blockDim.x)
             sums[n] = 0;
         __syncthreads();

@@ -11,13 +11,6 @@ template <int WIDTH, int DEPTH> struct vector_tile {
     float inv_sqrt_m[tile_shape<WIDTH, DEPTH>::SIZE];
 };
 
-/* The blocks around a home, by the first threads. */
-static __device__ __forceinline__ void near_load(const grid_view &grid, uint32_t *near)
-{
-    if (threadIdx.x < DIRECTIONS)
-        near[threadIdx.x] = grid.near[blockIdx.x * DIRECTIONS + threadIdx.x];
-}
-
 /* `frame` is taken from all velocities, so that nodes without mass, which hold 0, are not far from the
  * others. */
 template <int WIDTH, int DEPTH>

@@ -35,7 +35,6 @@ enum { STAGING_ROWS = 16384 }; /* that cross at a time */
 enum {
     BLOCK_CELLS = 64,
     DIRECTIONS = 27,
-    STAY = 13,
     EIGHTHS = 8,     /* of a block, 2 x 2 x 2 cells each */
     PLACE_BITS = 26, /* of a cell */
 };
@@ -71,11 +70,6 @@ typedef struct particles_view {
     float *array[ARRAYS_APIC];
 } particles_view;
 
-/* A node after P2G: sums in fixed point, two to a word; after the grid pass: velocities. */
-typedef struct node_sums {
-    unsigned long long mass_px, py_pz;
-} node_sums;
-
 typedef struct grid_view {
     uint32_t home_count, block_count;
     int4 *at;        /* coordinates: first node / 4 */
@@ -86,7 +80,9 @@ typedef struct grid_view {
     collider_bits *node_bodies; /* within reach of a block's nodes */
     float *clearance; /* home blocks: from the middle of each eighth to a body, in cells */
     uint8_t *wild;    /* of each half of a block: has a wild node */
-    char *nodes;      /* BLOCK_CELLS nodes of `node_bytes` a block */
+    /* BLOCK_CELLS nodes of `node_bytes` a block: after P2G sums in fixed point, two to a word; after the
+     * grid pass velocities. */
+    char *nodes;
 } grid_view;
 
 /* The largest of some values over particles, which bound the next step and its sums. Floats that are

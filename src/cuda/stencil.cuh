@@ -60,6 +60,14 @@ static __device__ __forceinline__ char *node_at(const grid_view &grid, uint32_t 
     return grid.nodes + ((size_t)block * BLOCK_CELLS + (size_t)node) * (size_t)node_bytes;
 }
 
+/* The blocks around a home, by the first threads. */
+static __device__ __forceinline__ void near_load(const grid_view &grid, uint32_t home,
+                                                 uint32_t *near)
+{
+    if (threadIdx.x < DIRECTIONS)
+        near[threadIdx.x] = grid.near[home * DIRECTIONS + threadIdx.x];
+}
+
 /* Offset from the first cell of the home block, 2^PLACE_BITS a cell. */
 struct place {
     int e[3];
