@@ -40,7 +40,7 @@ sim_choice sim_choose(firn_sim *sim)
     sim_choice c = {.explicit_dt =
                         body_limit(sim, limits.max_speed,
                                    time_step_stable(s->cell_size, limits.max_wave_speed,
-                                                    limits.max_speed, s->cfl, s->travel))};
+                                                    limits.max_speed, sim->cfl, s->travel))};
     double long_dt = s->time_step > 0 ? s->time_step : implicit_dt;
     c.implicit = s->integrator == FIRN_SEMI_IMPLICIT ||
                  (s->integrator == FIRN_CHEAPER && sim->ops->has_solver &&

@@ -16,6 +16,7 @@ struct firn_sim {
     const backend_ops *ops;
     backend *state;
     int threads; /* as asked for: 0 = all */
+    double cfl;  /* of the scene, or what its `auto` stands for */
     size_t count;
     uint64_t *ids;
     uint32_t *objects;

@@ -65,6 +65,7 @@ firn_status sim_make(const firn_scene *scene, const firn_sim_options *options, s
     sim->count = count;
     sim->threads = options ? options->threads : 0;
     sim->scene = scene_copy(scene);
+    sim->cfl = scene_cfl(scene);
     sim->ids = malloc((count + 1) * sizeof *sim->ids);
     sim->objects = calloc(count + 1, sizeof *sim->objects);
     firn_status status = FIRN_OK;
@@ -344,6 +345,24 @@ static firn_status check_arrays(const firn_particles *p, int dimensions)
     return status;
 }
 
+/* An automatic cfl rests on the Poisson's ratio of the scene's snow: nu = lambda / (2 (lambda + mu)). */
+static firn_status check_ratios(const firn_scene *scene, const firn_particles *p)
+{
+    double most = scene_poisson_ratio(scene), mu0, lambda0;
+    scene_material material = scene_default_material();
+    scene_lame(&material, &mu0, &lambda0);
+    for (size_t r = 0; scene->settings.cfl == 0 && r < p->count; r++) {
+        double mu = p->mu0 ? p->mu0[r] : mu0, lambda = p->lambda0 ? p->lambda0[r] : lambda0;
+        double ratio = lambda / (2 * (lambda + mu));
+        if (ratio > most + 1e-6)
+            return fail(FIRN_BAD_SCENE,
+                        "particle row %zu: its Poisson's ratio is %g, above the %g of the scene's "
+                        "snow on which an automatic simulation.cfl rests; give a number there",
+                        r, ratio, most);
+    }
+    return FIRN_OK;
+}
+
 firn_status firn_sim_create_from_particles(const firn_scene *scene, const firn_sim_options *options,
                                            const firn_particles *particles, firn_sim **sim)
 {
@@ -351,6 +370,8 @@ firn_status firn_sim_create_from_particles(const firn_scene *scene, const firn_s
     if (!particles->position || !particles->mass || !particles->volume)
         return fail(FIRN_USAGE, "particles need the arrays position, mass and volume");
     firn_status status = check_arrays(particles, scene->settings.dimensions);
+    if (status == FIRN_OK)
+        status = check_ratios(scene, particles);
     if (status == FIRN_OK)
         status = sim_make(scene, options, particles->count, sim);
     if (status != FIRN_OK)
@@ -408,6 +429,8 @@ firn_status firn_sim_set_particles(firn_sim *sim, const firn_particles *changes)
                     "changes for %zu particles%s: the simulation has %zu, whose ids stay",
                     changes->count, changes->id ? " with ids" : "", sim->count);
     firn_status status = check_arrays(changes, sim->scene->settings.dimensions);
+    if (status == FIRN_OK && changes->mu0 && changes->lambda0)
+        status = check_ratios(sim->scene, changes);
     if (status != FIRN_OK)
         return status;
 

@@ -80,13 +80,13 @@ typedef struct firn_settings {
     int max_iterations;
     firn_preconditioner preconditioner;
     firn_hessian hessian;
-    int newton_iterations;        /* 1 = the linear system (9) alone */
-    double time_step;             /* s; 0 = automatic */
-    double cfl;                   /* automatic step: fraction of a cell that a wave may cross */
-    double travel;                /* automatic step: fraction of a cell that a particle may cross */
-    int retries;                  /* halvings of the step before a run ends */
-    double sleep_speed;           /* m/s below which snow may sleep; 0 = never */
-    double sleep_after;           /* s for which it must have been that slow */
+    int newton_iterations; /* 1 = the linear system (9) alone */
+    double time_step;      /* s; 0 = automatic */
+    double cfl;            /* automatic step: fraction of a cell a wave may cross; 0 = auto */
+    double travel;         /* automatic step: fraction of a cell that a particle may cross */
+    int retries;           /* halvings of the step before a run ends */
+    double sleep_speed;    /* m/s below which snow may sleep; 0 = never */
+    double sleep_after;    /* s for which it must have been that slow */
     firn_rest_volume rest_volume; /* V0 from the grid (the paper's step 2) or as sampled */
     unsigned formats;             /* FIRN_FORMAT_ bits */
     int every;                    /* write every n-th frame */

@@ -19,6 +19,27 @@ static inline double time_step_stable(double h, double max_wave_speed, double ma
     return wave < particle || isnan(wave) ? wave : particle;
 }
 
+/*
+ * The largest cfl at which no strain feeds on itself (docs/method.md, "Time step"). The stiffest element
+ * there can be is a particle alone on its nodes that dilates evenly, with `modes` times the modulus of
+ * pressure waves. Forces change the gradient of velocity that deforms it by k = sum_i |dN_i|^2 / N_i, at
+ * most `felt`, and the one that APIC carries to the next step by `kept`, the inverse of D; FLIP carries
+ * none.
+ */
+static inline double time_step_cfl_limit(int dimensions, int cubic, int apic, double poisson_ratio)
+{
+    double modes = (dimensions == 3 ? 1 + poisson_ratio : 1) / (1 - poisson_ratio);
+    double felt = cubic ? 3.13 : 6, kept = cubic ? 3 : 4;
+    return sqrt((apic ? 4 / (2 * felt - kept) : 2 / felt) / modes);
+}
+
+/* The cfl to take where none is asked for: below the limit by what hardening within a step may need, and
+ * with APIC, where such a strain swings instead of fading, by what keeps its swing near its start. */
+static inline double time_step_cfl(int dimensions, int cubic, int apic, double poisson_ratio)
+{
+    return (apic ? 0.75 : 0.9) * time_step_cfl_limit(dimensions, cubic, apic, poisson_ratio);
+}
+
 /* Of `travel` an implicit step takes this part. In one step snow is strained by about the part of a cell
  * that it crosses, and only then may it yield: icy snow that crosses 0.4 of a cell shatters where it
  * should dent (docs/method.md). */

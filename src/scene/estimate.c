@@ -369,7 +369,8 @@ static void estimate_time(const census *c, const backend_ops *ops)
     double fastest = 0;
     for (size_t i = 0; i < scene->snow_count; i++)
         fastest = fmax(fastest, speed(scene->snow[i].velocity));
-    double explicit_dt = time_step_stable(s->cell_size, e->wave_speed, fastest, s->cfl, s->travel);
+    double explicit_dt =
+        time_step_stable(s->cell_size, e->wave_speed, fastest, scene_cfl(scene), s->travel);
     double implicit_dt = time_step_travel(s->cell_size, fastest, speed(s->gravity), s->travel);
     double long_dt = s->time_step > 0 ? s->time_step : implicit_dt;
     bool implicit =

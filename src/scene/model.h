@@ -185,4 +185,10 @@ size_t collider_remarks(const firn_scene *scene, const collider_set *set, double
 
 void scene_lame(const scene_material *m, double *mu0, double *lambda0);
 
+/* The largest Poisson's ratio that snow of this scene may have, 1/2 where only its particles tell. */
+double scene_poisson_ratio(const firn_scene *scene);
+
+/* What `simulation.cfl` says, or stands for when it is `auto`. */
+double scene_cfl(const firn_scene *scene);
+
 #endif

@@ -5,9 +5,11 @@
  * and ductile. Densities follow weather: fresh powder is light, soaked snow heavy. All values lie
  * within the usual ranges of the option table.
  */
-#include "scene/options.h"
-
+#include <math.h>
 #include <string.h>
+
+#include "method/time_step.h"
+#include "scene/options.h"
 
 static const preset presets[] = {
     {{.name = "snow",
@@ -82,4 +84,33 @@ void scene_lame(const scene_material *m, double *mu0, double *lambda0)
     double E = m->young_modulus, nu = m->poisson_ratio;
     *mu0 = E / (2 * (1 + nu));
     *lambda0 = E * nu / ((1 + nu) * (1 - 2 * nu));
+}
+
+static bool varies_poisson(const scene_material *m)
+{
+    const unsigned poisson_bit = 1u << 1; /* the second of the values of scene_vary */
+    unsigned varied = 0;
+    for (size_t k = 0; k < m->vary_count; k++)
+        varied |= m->vary[k].values;
+    return varied & poisson_bit;
+}
+
+double scene_poisson_ratio(const firn_scene *scene)
+{
+    double largest = scene->snow_count > 0 ? 0 : 0.5;
+    for (size_t i = 0; i < scene->snow_count; i++) {
+        const scene_material *m = &scene->materials[scene->snow[i].material];
+        const point_set *points = scene->snow[i].points.set;
+        bool own = points && (points->state[FIRN_MU0] || points->state[FIRN_LAMBDA0]);
+        largest = fmax(largest, own || varies_poisson(m) ? 0.5 : m->poisson_ratio);
+    }
+    return largest;
+}
+
+double scene_cfl(const firn_scene *scene)
+{
+    const firn_settings *s = &scene->settings;
+    return s->cfl > 0 ? s->cfl
+                      : time_step_cfl(s->dimensions, s->kernel == FIRN_CUBIC,
+                                      s->transfer == FIRN_APIC, scene_poisson_ratio(scene));
 }

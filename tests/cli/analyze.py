@@ -98,7 +98,7 @@ class Analyze(Case):
             self.assertLess(max(energy, strain), limit, label)
         found = dict((row[0], row[1:]) for row in rows(f"{folder}/stability_history.csv"))
         self.assertGreater(max(found["ref (double); 0.75"]), 1e-2)  # the loop, shown
-        self.assertLess(max(found["ref (double); 0.4"]), 1e-12)  # and cured
+        self.assertLess(max(found["ref (double); 0.587"]), 1e-12)  # and cured
 
     def test_limits(self):
         folder = self.assert_study("limits")

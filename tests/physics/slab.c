@@ -12,10 +12,11 @@ static const double H = 0.02;
 static const double LAYERS[] = {0.003, 0.0117, 0.034};
 enum { LAYER_COUNT = sizeof LAYERS / sizeof *LAYERS };
 
+/* An automatic cfl would depend on the number of dimensions. */
 static firn_scene *scene_of(method m)
 {
     return make_scene(m,
-                      "  cell_size: %g\n  fps: 100\n  rest_volume: sampled\n"
+                      "  cell_size: %g\n  fps: 100\n  cfl: 0.4\n  rest_volume: sampled\n"
                       "snow:\n  - shape: {sphere: {center: [0, 0.07, 0], radius: 0.06}}\n"
                       "    material: snow\n    velocity: [1.5, -4, 0]\n"
                       "    sampling: {particles_per_cell: 6}\n"

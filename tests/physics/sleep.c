@@ -9,7 +9,7 @@ static firn_scene *heap(method m, const char *sleep)
 {
     const bool deep = m.dimensions == 3;
     return make_scene(m,
-                      "  cell_size: 0.03\n  fps: 20\n%s"
+                      "  cell_size: 0.03\n  fps: 20\n  cfl: 0.4\n%s"
                       "snow:\n"
                       "  - shape: {box: {center: [0, 0.06%s], size: [%s]}}\n"
                       "    sampling: {particles_per_cell: 4}\n"

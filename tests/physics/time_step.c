@@ -1,5 +1,8 @@
 /* The time step: automatic (cfl h / c and travel h / v, with the hardened wave speed), fixed,
  * and landing on frames to the bit. */
+#include <string.h>
+
+#include "method/time_step.h"
 #include "physics.h"
 
 static const double H = 0.05;
@@ -125,12 +128,109 @@ static void test_stop(void **state)
     cloud_free(&c);
 }
 
+/* Snow of this Poisson's ratio: some particles alone in their cells, at several places between nodes, and
+ * a clump of many; all slightly dilated, and the clump strained at random. */
+static cloud strained(int d, double ratio)
+{
+    enum { ALONE = 6, CLUMP = 24 };
+    const double E = 1.4e5, strain = 1e-3;
+    cloud c = cloud_make(d, ALONE + CLUMP);
+    uint64_t n = 0;
+    for (size_t r = 0; r < c.count; r++) {
+        bool alone = r < ALONE;
+        for (int a = 0; a < d; a++) {
+            cloud_row(&c, FIRN_POSITION, r)[a] =
+                alone ? 0.49 * H * (double)r / (ALONE - 1) : H * noise(n++);
+            for (int b = 0; b < d; b++)
+                cloud_row(&c, FIRN_F_E, r)[d * a + b] += strain * (alone ? a == b : noise(n++));
+        }
+        cloud_row(&c, FIRN_POSITION, r)[1] += 8 * H * (double)(alone ? r + 1 : 0);
+        *cloud_row(&c, FIRN_VOLUME, r) = pow(H, d) / 8;
+        *cloud_row(&c, FIRN_MASS, r) = 400 * pow(H, d) / 8;
+        *cloud_row(&c, FIRN_MU0, r) = E / (2 * (1 + ratio));
+        *cloud_row(&c, FIRN_LAMBDA0, r) = E * ratio / ((1 + ratio) * (1 - 2 * ratio));
+    }
+    return c;
+}
+
+/* A scene of that snow; cfl 0: automatic. */
+static firn_scene *scene_of_snow(method m, double ratio, double cfl)
+{
+    char number[32] = "auto", lines[300];
+    if (cfl > 0)
+        snprintf(number, sizeof number, "%g", cfl);
+    snprintf(lines, sizeof lines,
+             "  cfl: %s\n  fps: 1e-3\nmaterials: {of: {poisson_ratio: %g}}\nsnow: [{material: of, "
+             "shape: {sphere: {center: [0, 0%s], radius: 1}}}]\n",
+             number, ratio, m.dimensions == 3 ? ", 0" : "");
+    return scene_of(m, lines);
+}
+
+/* By how much a strained cloud's elastic energy grows in 400 steps. */
+static double growth(method m, double ratio, double cfl)
+{
+    cloud c = strained(m.dimensions, ratio);
+    firn_sim *sim = make_sim_of(scene_of_snow(m, ratio, cfl), &c);
+    double first = stats_of(sim).elastic_energy, most = 0;
+    for (int k = 0; k < 20; k++) {
+        steps(sim, 20);
+        most = fmax(most, stats_of(sim).elastic_energy);
+    }
+    firn_sim_destroy(&sim);
+    cloud_free(&c);
+    return most / first;
+}
+
+/* The automatic step is stable for every method and Poisson's ratio, and not by a wide margin. */
+static void test_automatic_cfl(void **state)
+{
+    (void)state;
+    const double ratios[] = {0, 0.2, 0.35, 0.49};
+    for (int k = 0; k < METHODS; k++)
+        for (size_t n = 0; n < sizeof ratios / sizeof *ratios; n++)
+            at_most(growth(methods[k], ratios[n], 0), 1.2, "%s, nu %g: growth of elastic energy",
+                    method_name(methods[k]), ratios[n]);
+    for (int k = 0; k < METHODS; k++) {
+        method m = methods[k];
+        bool cubic = strcmp(m.kernel, "cubic") == 0;
+        double beyond = 1.1 * time_step_cfl_limit(m.dimensions, cubic, is_apic(m), 0.35);
+        at_most(1 / growth(m, 0.35, beyond), 0.1, "%s, a tenth beyond the limit: shrinkage",
+                method_name(m));
+    }
+}
+
+/* Particles that are less compressible than the scene's snow need a cfl of their own. */
+static void test_other_snow(void **state)
+{
+    (void)state;
+    const double cfls[] = {0, 0.3};
+    cloud c = strained(2, 0.3);
+    firn_particles arrays = {.count = c.count,
+                             .position = c.values[FIRN_POSITION],
+                             .mass = c.values[FIRN_MASS],
+                             .volume = c.values[FIRN_VOLUME],
+                             .mu0 = c.values[FIRN_MU0],
+                             .lambda0 = c.values[FIRN_LAMBDA0]};
+    firn_sim_options options = backend_options();
+    for (int k = 0; k < 2; k++) {
+        firn_scene *scene = scene_of_snow((method){2, "cubic", APIC}, 0.2, cfls[k]);
+        firn_sim *sim;
+        firn_status status = firn_sim_create_from_particles(scene, &options, &arrays, &sim);
+        assert_int_equal(status, cfls[k] > 0 ? FIRN_OK : FIRN_BAD_SCENE);
+        if (status != FIRN_OK)
+            assert_non_null(strstr(firn_last_error(), "Poisson's ratio is 0.3, above the 0.2"));
+        firn_sim_destroy(&sim);
+        firn_scene_destroy(&scene);
+    }
+    cloud_free(&c);
+}
+
 int main(int argc, char **argv)
 {
     use_backend(argc, argv);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_automatic),
-        cmocka_unit_test(test_frames),
+        cmocka_unit_test(test_automatic),  cmocka_unit_test(test_automatic_cfl),
+        cmocka_unit_test(test_other_snow), cmocka_unit_test(test_frames),
         cmocka_unit_test(test_stop),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -30,7 +30,7 @@ static void test_same_physics(void **state)
         "simulation.fps=24.0", "simulation.gravity=[0, -9.81, -0.0]", "simulation.kernel=cubic",
         "simulation.transfer={type: flip, blend: 0.95}", "simulation.transfer=flip",
         "simulation.integrator={type: explicit}", "simulation.time_step=auto",
-        "simulation.cfl=4e-1", "simulation.travel=0.4", "simulation.rest_volume=grid",
+        "simulation.cfl=auto", "simulation.travel=0.4", "simulation.rest_volume=grid",
         "snow.0.material=snow", "snow.0.sampling={particles_per_cell: 8, method: poisson, seed: 1}",
         "snow.0.velocity=[0, 0, 0]", "snow.0.shape.translate=[0, 0, 0]", "colliders.0.sticky=false",
         "colliders.0.velocity=[0, 0, 0]", "colliders.0.shape.plane.normal=[0, 3, 0]",

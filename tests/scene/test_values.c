@@ -46,7 +46,7 @@ static void test_defaults(void **state)
     assert_int_equal(s->newton_iterations, 1);
     assert_int_equal(s->retries, 10);
     assert_near(s->time_step, 0, 0);
-    assert_near(s->cfl, 0.4, 0);
+    assert_near(s->cfl, 0, 0); /* auto */
     assert_near(s->travel, 0.4, 0);
     assert_int_equal(s->rest_volume, FIRN_VOLUME_GRID);
     assert_int_equal(s->formats, FIRN_FORMAT_VTKHDF);
