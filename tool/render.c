@@ -25,6 +25,7 @@ static const argument render_arguments[] = {
     {ARGUMENT_FLAG, 0, "draft", NULL, "few samples, denoised", AT(draft)},
     {ARGUMENT_TEXT, 0, "scene", "SCENE", "colliders, camera and lights [the run's own scene]",
      AT(scene)},
+    {ARGUMENT_TEXT, 0, "grid", "NAME", "VDB files: the grid to show [density]", AT(grid)},
     {ARGUMENT_LIST, 0, "set", "KEY.PATH=VALUE", "override a value of the scene (repeatable)",
      AT(sets)},
     {ARGUMENT_INTEGER, 0, "frame", "N", "which frame of a run [the last]", AT(frame), 0, 1e9},
@@ -73,15 +74,15 @@ static const argument render_arguments[] = {
 #undef AT
 static const command render_command = {
     .name = "render",
-    .operands = "DIR|FRAME...|SCENE",
+    .operands = "DIR|FRAME...|VDB...|SCENE",
     .least = 1,
     .most = SIZE_MAX,
     .summary =
-        "Trace light through the snow of a frame (.hdf, .h5), of a run folder or of a scene at "
-        "its\n"
-        "start. Ctrl-C writes what is there, and the same command goes on. Values of the "
-        "scene's\n"
-        "camera and render blocks can be given here too; docs/scene.md explains them.",
+        "Trace light through the snow of a frame (.hdf, .h5), of a run folder, of a scene at its\n"
+        "start, or of a density volume of any program (.vdb). Ctrl-C writes what is there, and "
+        "the\n"
+        "same command goes on. Values of the scene's camera and render blocks can be given here\n"
+        "too; docs/scene.md explains them.",
     .arguments = render_arguments,
     .count = sizeof render_arguments / sizeof *render_arguments,
 };

@@ -9,7 +9,7 @@
 typedef struct render_options {
     const char *output;
     bool preview, sheet, draft;
-    const char *scene;
+    const char *scene, *grid;
     argument_list sets;
     int64_t frame, first, last, every; /* -1 = not given */
     const char *size;
@@ -31,6 +31,7 @@ typedef struct render_options {
 typedef struct render_input {
     size_t count;
     char **paths;      /* owned; not used for a scene */
+    const char *grid;  /* of volumes; borrowed; NULL: density */
     bool is_scene;     /* one frame: what the scene starts with */
     bool has_scene;    /* whether `scene` is more than a place for the options */
     firn_scene *scene; /* never NULL once open */

@@ -44,6 +44,13 @@ static int is_readable_frame(const struct dirent *entry)
     return frame_name_parse(entry->d_name, &frame, &format) && format == FIRN_FORMAT_VTKHDF;
 }
 
+static int is_volume_frame(const struct dirent *entry)
+{
+    long frame;
+    unsigned format;
+    return frame_name_parse(entry->d_name, &frame, &format) && format == FIRN_FORMAT_VDB;
+}
+
 static int by_number(const struct dirent **a, const struct dirent **b)
 {
     long x = 0, y = 0;
@@ -53,12 +60,17 @@ static int by_number(const struct dirent **a, const struct dirent **b)
     return (x > y) - (x < y);
 }
 
+/* Particles, or else volumes. */
 static int add_folder(render_input *in, const char *folder)
 {
-    struct dirent **entries;
+    struct dirent **entries = NULL;
     int found = scandir(folder, &entries, is_readable_frame, by_number);
+    if (found == 0) {
+        free(entries);
+        found = scandir(folder, &entries, is_volume_frame, by_number);
+    }
     if (found <= 0) {
-        console_error("%s: holds no frames (frame_0000.hdf, ...)", folder);
+        console_error("%s: holds no frames (frame_0000.hdf or .vdb, ...)", folder);
         if (found == 0)
             free(entries);
         return FIRN_NO_INPUT;
@@ -81,6 +93,12 @@ static bool is_scene_file(const char *path)
 {
     const char *dot = strrchr(path, '.');
     return dot && (!strcmp(dot, ".yaml") || !strcmp(dot, ".yml") || !strcmp(dot, ".json"));
+}
+
+static bool is_volume(const char *path)
+{
+    const char *dot = strrchr(path, '.');
+    return dot && !strcmp(dot, ".vdb");
 }
 
 /* The folder of a run that a frame or folder names; owned by the caller. */
@@ -225,6 +243,7 @@ static int find_scene(render_input *in, const char *operand, const render_option
 int render_input_open(render_input *in, const argument_list *operands, const render_options *o)
 {
     const argument_list none = {0};
+    in->grid = o->grid;
     for (size_t k = 0; k < operands->count; k++) {
         const char *path = operands->items[k];
         int code = 0;
@@ -270,8 +289,10 @@ static firn_status sample_scene(const firn_scene *scene, firn_frame *frame)
 
 int input_read(const render_input *in, size_t index, firn_frame *frame)
 {
-    firn_status status =
-        in->is_scene ? sample_scene(in->scene, frame) : firn_frame_read(in->paths[index], frame);
+    const char *path = in->is_scene ? NULL : in->paths[index];
+    firn_status status = in->is_scene      ? sample_scene(in->scene, frame)
+                         : is_volume(path) ? firn_frame_read_volume(path, in->grid, frame)
+                                           : firn_frame_read(path, frame);
     return status == FIRN_OK ? 0 : console_failure(status);
 }
 

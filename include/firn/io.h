@@ -1,6 +1,6 @@
 /*
- * Files: frames out (VTKHDF, PLY, OpenVDB, BGEO, OBJ, USDA, NPZ), frames back in, and a look into any
- * file Firn wrote.
+ * Files: frames out (VTKHDF, PLY, OpenVDB, BGEO, OBJ, USDA, NPZ), frames and volumes back in, and a look
+ * into any file Firn wrote.
  *
  * Every file is written under a temporary name and renamed when complete, so a name that exists is a
  * whole file. Checkpoints are written by firn_sim_save and read by firn_sim_create_from_checkpoint.
@@ -27,6 +27,7 @@ typedef struct firn_frame {
     int frame;
     uint64_t step;
     firn_kernel kernel;
+    bool is_grid; /* rows are nodes of a grid, cell_size apart, rather than particles */
     uint64_t *id;
     uint32_t *object;
     double *place; /* position in full, count x 3; NULL when float32 is all that is known */
@@ -54,6 +55,11 @@ firn_status firn_frame_read(const char *path, firn_frame *frame);
 
 /* The same with those of `attributes` (and the position) that the file holds or implies. */
 firn_status firn_frame_load(const char *path, unsigned attributes, firn_frame *frame);
+
+/* Reads the density of an OpenVDB file, of this program or another: `is_grid`, a row for each voxel that
+ * has any, with position, mass and density. `grid` NULL takes that named density, or else the first fog
+ * volume, level set or grid of numbers. A level set is filled with snow of 400 kg/m^3. */
+firn_status firn_frame_read_volume(const char *path, const char *grid, firn_frame *frame);
 
 /* Copies the particles as they are now. `frame` is zero-initialised or holds an earlier capture,
  * whose memory is used again. */

@@ -14,6 +14,7 @@ extern "C" {
 #include <openvdb/tools/Count.h>
 #include <openvdb/tools/FastSweeping.h>
 #include <openvdb/tools/LevelSetRebuild.h>
+#include <openvdb/tools/LevelSetUtil.h>
 #include <openvdb/tools/MeshToVolume.h>
 #include <openvdb/tools/SignedFloodFill.h>
 #include <openvdb/tools/VolumeToMesh.h>
@@ -453,4 +454,107 @@ void vdb_source_clear(vdb_source *grid)
     level_set_blocks_clear(&grid->blocks);
     mesh_clear(&grid->mesh);
     *grid = vdb_source{};
+}
+
+/* ---- Density --------------------------------------------------------------------------------- */
+
+namespace
+{
+
+/* How well a grid answers to "the density": by its name, as a fog, as a level set, as numbers. */
+int suits_as_density(const openvdb::GridBase &header)
+{
+    return !header.isType<FloatGrid>()                         ? 0
+           : header.getName() == "density"                     ? 4
+           : header.getGridClass() == openvdb::GRID_FOG_VOLUME ? 3
+           : header.getGridClass() == openvdb::GRID_LEVEL_SET  ? 2
+                                                               : 1;
+}
+
+std::string choose_density(openvdb::io::File &file)
+{
+    std::string chosen;
+    int best = 0;
+    for (auto n = file.beginName(); n != file.endName(); ++n) {
+        int suits = suits_as_density(*file.readGridMetadata(n.gridName()));
+        if (suits > best) {
+            best = suits;
+            chosen = n.gridName();
+        }
+    }
+    return chosen;
+}
+
+void take_header(openvdb::io::File &file, vdb_density &out)
+{
+    auto meta = file.getMetadata();
+    auto time = meta->getMetadata<openvdb::DoubleMetadata>("time");
+    auto frame = meta->getMetadata<openvdb::Int32Metadata>("frame");
+    out.time = time ? time->value() : 0;
+    out.frame = frame ? frame->value() : -1;
+}
+
+void take_voxels(const FloatGrid &grid, vdb_density &out)
+{
+    size_t most = size_t(grid.activeVoxelCount());
+    out.node = room<int32_t[3]>(most);
+    out.value = room<float>(most);
+    for (auto leaf = grid.tree().cbeginLeaf(); leaf; ++leaf)
+        for (auto voxel = leaf->cbeginValueOn(); voxel; ++voxel) {
+            if (*voxel <= 0)
+                continue;
+            Coord at = voxel.getCoord();
+            for (int i = 0; i < 3; i++)
+                out.node[out.count][i] = at[i];
+            out.value[out.count++] = *voxel;
+        }
+}
+
+void take_density(FloatGrid::Ptr grid, vdb_density &out)
+{
+    const openvdb::Index64 most = 1u << 31;
+    if (!is_plain(*grid))
+        throw std::runtime_error("the voxels of grid '" + grid->getName() +
+                                 "' are not cubes along the axes; resample it in the program that "
+                                 "wrote it");
+    if (grid->activeVoxelCount() > most)
+        throw std::length_error("grid '" + grid->getName() + "' has " +
+                                std::to_string(grid->activeVoxelCount()) +
+                                " voxels; a picture takes at most " + std::to_string(most));
+    openvdb::Vec3d corner = grid->indexToWorld(openvdb::Vec3d(0, 0, 0));
+    for (int i = 0; i < 3; i++)
+        out.origin[i] = corner[i];
+    out.voxel = grid->voxelSize()[0];
+    out.is_level_set = grid->getGridClass() == openvdb::GRID_LEVEL_SET;
+    if (out.is_level_set)
+        openvdb::tools::sdfToFogVolume(*grid, float(out.voxel));
+    if (grid->activeVoxelCount() > most)
+        throw std::length_error("grid '" + grid->getName() + "' is too large inside");
+    grid->tree().voxelizeActiveTiles();
+    take_voxels(*grid, out);
+}
+
+} // namespace
+
+firn_status vdb_read_density(const char *path, const char *grid, vdb_density *out)
+{
+    *out = vdb_density{};
+    firn_status status = guarded(path, [&] {
+        openvdb::io::File file(path);
+        file.setCopyMaxBytes(0);
+        file.open(false);
+        take_header(file, *out);
+        std::string best = grid ? grid : choose_density(file);
+        take_density(choose_grid(file, best.empty() ? nullptr : best.c_str()), *out);
+    });
+    if (status != FIRN_OK)
+        vdb_density_clear(out);
+    return status;
+}
+
+void vdb_density_clear(vdb_density *density)
+{
+    free(density->node);
+    free(density->value);
+    *density = vdb_density{};
 }

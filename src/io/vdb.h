@@ -88,6 +88,23 @@ typedef struct vdb_source {
 firn_status vdb_read(const char *path, const char *grid, double iso, vdb_source *out);
 void vdb_source_clear(vdb_source *grid);
 
+/* ---- Density --------------------------------------------------------------------------------- */
+
+/* The voxels of a grid that are active and not zero or less, in the order of the tree. */
+typedef struct vdb_density {
+    size_t count;
+    int32_t (*node)[3]; /* owned */
+    float *value;       /* owned; of a level set 1 inside, less in the outermost voxel */
+    double voxel, origin[3];
+    bool is_level_set;
+    double time; /* of the file's header; 0: it does not tell */
+    int frame;   /* -1: it does not tell */
+} vdb_density;
+
+/* `grid` as in firn_frame_read_volume. */
+firn_status vdb_read_density(const char *path, const char *grid, vdb_density *out);
+void vdb_density_clear(vdb_density *density);
+
 #ifdef __cplusplus
 }
 #endif

@@ -37,3 +37,15 @@ void vdb_source_clear(vdb_source *grid)
 {
     *grid = (vdb_source){0};
 }
+
+firn_status vdb_read_density(const char *path, const char *grid, vdb_density *out)
+{
+    (void)grid;
+    *out = (vdb_density){0};
+    return missing(path);
+}
+
+void vdb_density_clear(vdb_density *density)
+{
+    *density = (vdb_density){0};
+}

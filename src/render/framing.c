@@ -53,6 +53,8 @@ void firn_frame_thin(firn_frame *frame, size_t most)
             frame->object[kept] = frame->object[i];
         if (frame->position)
             memmove(frame->position + 3 * kept, frame->position + 3 * i, 3 * sizeof(float));
+        if (frame->place)
+            memmove(frame->place + 3 * kept, frame->place + 3 * i, 3 * sizeof(double));
         if (frame->velocity)
             memmove(frame->velocity + 3 * kept, frame->velocity + 3 * i, 3 * sizeof(float));
         if (frame->mass)

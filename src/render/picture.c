@@ -66,8 +66,8 @@ static firn_status prepare(firn_picture *p, const firn_scene *scene,
     const scene_render *r = &scene->render;
     firn_status status = FIRN_OK;
     if (p->frame->count == 0 || !p->frame->position)
-        return fail(FIRN_BAD_SCENE, "frame %d has no particles: there is nothing to show",
-                    p->frame->frame);
+        return fail(FIRN_BAD_SCENE, "frame %d has no %s: there is nothing to show", p->frame->frame,
+                    p->frame->is_grid ? "voxel with density" : "particles");
     if (!p->frame->mass)
         return fail(FIRN_BAD_SCENE, "frame %d has no masses to make snow of", p->frame->frame);
     if (options->camera)

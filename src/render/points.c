@@ -9,6 +9,10 @@ bool points_local(const firn_frame *frame, size_t index, const double origin[3],
 {
     const float *x = frame->position + 3 * index;
     vec3 p = {(float)(x[0] - origin[0]), (float)(x[1] - origin[1]), (float)(x[2] - origin[2])};
+    if (frame->place) {
+        const double *y = frame->place + 3 * index;
+        p = (vec3){(float)(y[0] - origin[0]), (float)(y[1] - origin[1]), (float)(y[2] - origin[2])};
+    }
     *local = p;
     return fabsf(p.x) < farthest && fabsf(p.y) < farthest && fabsf(p.z) < farthest;
 }

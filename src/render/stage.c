@@ -236,14 +236,14 @@ static firn_status check_snow(const stage *s)
     volume_info info = volume_describe(s->moments[0].snow);
     if (info.empty)
         return fail(FIRN_BAD_SCENE,
-                    "frame %d has no snow to show: none of its %zu particles is at "
-                    "a place that is finite",
-                    s->frame->frame, s->frame->count);
+                    "frame %d has no snow to show: none of its %zu %s is finite and at a place "
+                    "that is",
+                    s->frame->frame, s->frame->count, s->frame->is_grid ? "voxels" : "particles");
     if (info.left_out > 0)
         log_message(FIRN_LOG_WARNING,
-                    "frame %d: %zu of %zu particles are left out: they are not "
-                    "finite, or far away",
-                    s->frame->frame, info.left_out, s->frame->count);
+                    "frame %d: %zu of %zu %s are left out: they are not finite, or far away",
+                    s->frame->frame, info.left_out, s->frame->count,
+                    s->frame->is_grid ? "voxels" : "particles");
     return FIRN_OK;
 }
 

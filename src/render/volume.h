@@ -34,7 +34,8 @@ typedef struct volume_options {
     double thickness; /* m; depth of the slab that a 2D frame is drawn as [12 cells] */
 } volume_options;
 
-/* A frame with no particle that can be drawn makes an empty volume. Owned by the caller. */
+/* A frame with no particle that can be drawn makes an empty volume. A frame that is a grid is taken as it
+ * is; of the options it has only the shift, which it refuses. Owned by the caller. */
 firn_status volume_create(const firn_frame *frame, const double origin[3],
                           const volume_options *options, volume **out);
 

@@ -21,6 +21,7 @@ typedef struct builder {
     volume *v;
     drop_list drops;
     float width;    /* of the spline, voxels */
+    bool nodes;     /* drops are the nodes themselves, and reach no others */
     bool flat;      /* 2D: every drop reaches through the slab */
     int slab[2];    /* first and last node of the slab along z */
     float per_node; /* kg/m^3 that a kilogram on one node makes */
@@ -55,6 +56,10 @@ static void support_range(const builder *b, const drop *d, int axis, support *s)
         return;
     }
     float x = drop_axis(b, d, axis), reach = 2 * b->width;
+    if (b->nodes) {
+        s->first = s->last = (int)lrintf(x);
+        return;
+    }
     s->first = (int)floorf(x - reach) + 1;
     s->last = (int)ceilf(x + reach) - 1;
 }
@@ -64,7 +69,8 @@ static void support_weights(const builder *b, const drop *d, int axis, support *
     support_range(b, d, axis, s);
     float sum = 0, x = drop_axis(b, d, axis);
     for (int n = s->first; n <= s->last; n++) {
-        float w = b->flat && axis == 2 ? 1 : cubic_n((x - (float)n) / b->width);
+        bool whole = b->nodes || (b->flat && axis == 2);
+        float w = whole ? 1 : cubic_n((x - (float)n) / b->width);
         s->weight[n - s->first] = w;
         sum += w;
     }
@@ -255,7 +261,8 @@ static void sum_blocks(const builder *b)
 /* ---- Putting it together ------------------------------------------------------------------------ */
 
 /* The grid's nodes are those of the world, so that the snow does not shimmer from frame to frame as its
- * extent changes. One voxel more than the kernel reaches keeps all nodes positive. */
+ * extent changes; or those that drops are. One voxel more than the kernel reaches keeps all nodes
+ * positive. */
 static void lay_grid(builder *b, const double origin[3], double thickness)
 {
     volume *v = b->v;
@@ -267,7 +274,7 @@ static void lay_grid(builder *b, const double origin[3], double thickness)
         double first = d->count ? axis_of(d->low, a) / voxel : 0;
         double last = d->count ? axis_of(d->high, a) / voxel : 0;
         double shift = origin[a] / voxel, wide = margin + (a == 2 ? half : 0);
-        double corner = floor(first - wide + shift) - shift;
+        double corner = b->nodes ? first - ceil(wide) : floor(first - wide + shift) - shift;
         *low[a] = (float)(corner * voxel);
         v->size[a] = (int)ceil((last + wide - corner + 1) / REGION_CELLS);
         if (a == 2)
@@ -311,8 +318,8 @@ static firn_status check(const firn_frame *frame, const volume_options *o)
         return fail(FIRN_BAD_SCENE, "frame %d has no %s: snow cannot be drawn as a volume",
                     frame->frame, frame->position ? "masses" : "positions");
     if (o->shift != 0 && frame->count > 0 && !frame->velocity)
-        return fail(FIRN_BAD_SCENE, "frame %d has no velocities: motion blur needs them",
-                    frame->frame);
+        return fail(FIRN_BAD_SCENE, "frame %d has no velocities: motion blur needs them%s",
+                    frame->frame, frame->is_grid ? ", and particles rather than a volume" : "");
     if (o->voxel_size < 0 || !isfinite(o->voxel_size) || !isfinite(o->shift))
         return fail(FIRN_USAGE, "a voxel size of %g m; it must be positive", o->voxel_size);
     if (o->voxel_size == 0 && !(frame->cell_size > 0 && frame->cell_size < 1e6))
@@ -330,14 +337,17 @@ static firn_status check(const firn_frame *frame, const volume_options *o)
 firn_status volume_create(const firn_frame *frame, const double origin[3],
                           const volume_options *options, volume **out)
 {
+    const volume_options as_it_is = {.voxel_size = frame->cell_size,
+                                     .shift = options ? options->shift : 0};
     const volume_options defaults = {0};
-    if (!options)
-        options = &defaults;
+    if (!options || frame->is_grid)
+        options = frame->is_grid ? &as_it_is : &defaults;
     firn_status status = check(frame, options);
     if (status != FIRN_OK)
         return status;
     builder b = {.v = calloc(1, sizeof *b.v),
                  .width = options->kernel_width > 0 ? (float)options->kernel_width : 1,
+                 .nodes = frame->is_grid,
                  .flat = frame->dimensions == 2};
     if (!b.v)
         return fail(FIRN_NO_MEMORY, "no memory for a density grid");

@@ -1,4 +1,4 @@
-/* A volume from a dense box of nodes: other programs' grids, and tests. */
+/* A volume from a dense box of nodes, for media that are known in closed form. */
 #include <stdlib.h>
 
 #include "render/volume_grid.h"

@@ -1,5 +1,7 @@
-"""VDB files, read by OpenVDB's own Python module and by vdb_print, against sums made by numpy."""
+"""VDB files, read by OpenVDB's own Python module and by vdb_print, against sums made by numpy; and those that
+OpenVDB writes itself, drawn by `firn render`."""
 
+import os
 import re
 import shutil
 import subprocess
@@ -246,6 +248,130 @@ class Volume(Case):
         self.assertRegex(out, r"(?s)Name: density.*class: fog volume.*Name: velocity")
         self.assertIn("blosc + active values", out)
         self.assertRegex(out, re.escape("voxel size: 0.1"))
+
+
+@unittest.skipUnless(vdb and shutil.which("ffmpeg"), "python3-openvdb or ffmpeg is not installed")
+class Drawn(Case):
+    """`firn render FILE.vdb`."""
+
+    VIEW = ("--size", "64x48", "--position", "0.05,0.3,1", "--target", "0,0,0", "--view", 30, "--sun", 35,
+            "--set", "render.precision=float", "-q")
+
+    def write(self, name, *grids, **meta):
+        vdb.write(self.path(name), grids=grids, metadata=meta)
+        return name
+
+    def light(self, source, *options, samples=48):
+        self.firn("render", source, "-o", "x.exr", "--samples", samples, *self.VIEW, *options)
+        out = subprocess.run(["ffmpeg", "-loglevel", "error", "-i", self.path("x.exr"), "-f", "rawvideo", "-pix_fmt",
+                              "gbrapf32le", "-"], capture_output=True, check=True).stdout
+        return numpy.frombuffer(out, numpy.float32).reshape(4, 48, 64)[[2, 0, 1, 3]].transpose(1, 2, 0)
+
+    def fog(self, h=0.02, offset=(0.0, 0.0, 0.0), density=400.0, name="density"):
+        """A ball of 0.15 m at the origin on a grid whose node 0 lies at `offset`."""
+        grid = vdb.FloatGrid(0.0)
+        grid.transform = vdb.createLinearTransform(h)
+        grid.transform.translate(offset)
+        reach = int(0.2 / h) + 2
+        at = numpy.arange(-reach, reach + 1)
+        x, y, z = numpy.meshgrid(*(h * at + o for o in offset), indexing="ij")
+        inside = numpy.clip((0.15 - numpy.sqrt(x**2 + y**2 + z**2)) / h + 0.5, 0, 1)
+        grid.copyFromArray(density * inside, ijk=(-reach,) * 3)
+        grid.name, grid.gridClass = name, "fog volume"
+        return grid
+
+    def assert_same_light(self, a, b, tolerance=0.03):
+        """Over the picture's quarters, and the snow's outline."""
+        self.assertLess(abs(a[..., 3].mean() - b[..., 3].mean()), 0.01)
+        for rows in (slice(0, 24), slice(24, 48)):
+            for columns in (slice(0, 32), slice(32, 64)):
+                p, q = (c[rows, columns, :3].mean(axis=(0, 1)) for c in (a, b))
+                numpy.testing.assert_allclose(p, q, rtol=tolerance)
+
+    def test_same_as_its_particles(self):
+        r = numpy.random.default_rng(5)
+        particles = snow(20000)
+        directions = r.normal(size=(20000, 3))
+        directions /= numpy.linalg.norm(directions, axis=1)[:, None]
+        particles["position"] = 0.15 * directions * r.uniform(0, 1, (20000, 1)) ** (1 / 3)
+        particles["mass"][:] = 400 * 4 / 3 * numpy.pi * 0.15**3 / 20000
+        state = self.checkpoint(particles, cell_size=0.02)
+        self.convert(state, "--to", "vdb")
+        plain = ("--set", "render.snow.voxel_size=0.02", "--set", "render.snow.grains=1")
+        self.assert_same_light(self.light(state, *plain), self.light("state.vdb"))
+
+    def test_of_other_programs(self):
+        """Wherever its grid lies; by name or class; density without units; level sets."""
+        first = self.light(self.write("a.vdb", self.fog()))
+        self.assertGreater(first[20:28, 28:36, 3].min(), 0.99)
+        self.assertLess(first[:4, :4, 3].max(), 0.01)
+        self.assert_same_light(first, self.light(self.write("b.vdb", self.fog(offset=(0.013, -0.007, 0.005)))))
+        other, empty = self.fog(name="dust"), vdb.FloatGrid(0.0)
+        empty.name = "nothing"
+        self.assert_same_light(first, self.light(self.write("c.vdb", empty, other)))
+        both = self.write("d.vdb", self.fog(density=0.001), other)
+        self.assert_same_light(first, self.light(both, "--grid", "dust"))
+        self.assertLess(self.light(both)[20:28, 28:36, 3].max(), 0.9)
+        unit = self.write("e.vdb", self.fog(density=1.0))
+        self.assert_same_light(first, self.light(unit, "--set", "render.snow.reference_density=1"))
+        ball = vdb.createLevelSetSphere(radius=0.15, center=(0, 0, 0), voxelSize=0.005, halfWidth=3)
+        ball.name = "surface"
+        fine = self.light(self.write("fine.vdb", self.fog(0.005)))
+        self.assert_same_light(fine, self.light(self.write("f.vdb", ball)), 0.05)
+
+    def test_tiles(self):
+        """Active tiles, OpenVDB's large cubes of one value, are snow too."""
+        grid = vdb.FloatGrid(0.0)
+        grid.transform = vdb.createLinearTransform(0.01)
+        grid.fill((-12, -12, -12), (12, 12, 12), 400.0)
+        grid.name = "density"
+        filled = self.light(self.write("a.vdb", grid))
+        grid.prune()
+        self.assert_same_light(filled, self.light(self.write("b.vdb", grid)))
+
+    def test_films_previews_and_folders(self):
+        os.mkdir(self.path("run"))
+        for number in (1, 2):
+            self.write(f"smoke.{number:04}.vdb", self.fog(0.03))
+            self.write(f"run/frame_{number:04}.vdb", self.fog(0.03))
+        small = ("--size", "32x24", "--samples", 1, "-q")
+        self.firn("render", "smoke.0001.vdb", "smoke.0002.vdb", "-o", "p_###.png", *small)
+        self.firn("render", "run", "-o", "q_###.png", *small)
+        for name in ("p_001.png", "p_002.png", "q_001.png", "q_002.png"):
+            self.assertTrue(os.path.exists(self.path(name)), name)
+        self.firn("render", "smoke.0001.vdb", "--preview", "-o", "look.png")
+        _, err = self.firn("render", "smoke.0001.vdb", "--preview", "--colour", "speed", "-o", "no.png", code=2)
+        self.assertIn("speed", err)
+
+    def test_what_cannot_be_drawn(self):
+        def refuse(path, *words, options=(), code=65):
+            _, err = self.firn("render", path, "-o", "no.png", *self.VIEW, *options, code=code)
+            for word in words:
+                self.assertIn(word, err)
+            self.assertFalse(os.path.exists(self.path("no.png")))
+
+        refuse("missing.vdb", "missing.vdb", code=66)
+        with open(self.path("noise.vdb"), "wb") as file:
+            file.write(b"not a volume" * 100)
+        refuse("noise.vdb", "noise.vdb")
+        whole = self.write("a.vdb", self.fog())
+        with open(self.path(whole), "rb") as file, open(self.path("cut.vdb"), "wb") as out:
+            out.write(file.read()[:3000])
+        refuse("cut.vdb", "cut.vdb")
+        refuse(whole, "no grid 'x'", "density", options=("--grid", "x"))
+        refuse(whole, "motion blur", options=("--shutter", 0.5))
+        empty = vdb.FloatGrid(0.0)
+        empty.name = "density"
+        refuse(self.write("empty.vdb", empty), "nothing to show")
+        flat = self.fog()
+        flat.transform = vdb.createLinearTransform([[0.02, 0, 0, 0], [0, 0.01, 0, 0], [0, 0, 0.02, 0], [0, 0, 0, 1]])
+        refuse(self.write("flat.vdb", flat), "not cubes")
+        vectors = vdb.Vec3SGrid((0, 0, 0))
+        vectors.name = "v"
+        refuse(self.write("v.vdb", vectors), "no grid of float numbers", "v")
+        broken = self.fog()
+        broken.fill((-20, -20, -20), (20, 20, 20), float("nan"))
+        refuse(self.write("nan.vdb", broken), "no snow to show")
 
 
 if __name__ == "__main__":

@@ -10,6 +10,8 @@
 
 #include <cmocka.h>
 
+#include "io/scratch.h"
+#include "io/vdb.h"
 #include "render/trace_random.h"
 #include "render/volume_grid.h"
 
@@ -259,6 +261,50 @@ static void test_options_are_checked(void **state)
     free(s);
 }
 
+/* Through a file and back: the density that particles make on the simulation's grid, everywhere. */
+static void test_a_file_is_the_grid_it_came_from(void **state)
+{
+    (void)state;
+    if (!strcmp(vdb_version(), "none"))
+        skip();
+    const float places[] = {0, -0.2f, 40};
+    for (int k = 0; k < 3; k++) {
+        snow *s = make_ball(places[k], 3);
+        uint64_t id[COUNT] = {0};
+        const double origin[3] = {places[k] + 0.003, -0.01, 0.02};
+        const firn_export how = {.grids = FIRN_GRID_DENSITY};
+        firn_frame read;
+        volume *direct, *through;
+        s->frame.id = id;
+        assert_int_equal(
+            firn_frame_export(&s->frame, scratch("ball_0017.vdb"), FIRN_FORMAT_VDB, &how), FIRN_OK);
+        assert_int_equal(firn_frame_read_volume(scratch("ball_0017.vdb"), NULL, &read), FIRN_OK);
+        assert_true(read.is_grid && read.cell_size == 0.01);
+        assert_int_equal(
+            volume_create(&s->frame, origin, &(volume_options){.voxel_size = 0.01}, &direct),
+            FIRN_OK);
+        /* Values that shape particles do not apply to a grid. */
+        const volume_options ignored = {.voxel_size = 0.003, .kernel_width = 3, .grains = 8};
+        assert_int_equal(volume_create(&read, origin, &ignored, &through), FIRN_OK);
+        assert_int_equal(volume_describe(through).left_out, 0);
+        trace_random r = random_start(3, 0, 0);
+        for (int n = 0; n < 20000; n++) {
+            vec3 x = {0.3f * (random_float(&r) - 0.5f), 0.3f * (random_float(&r) - 0.5f),
+                      0.3f * (random_float(&r) - 0.5f)};
+            float a = volume_density(direct, x), b = volume_density(through, x);
+            /* Positions as floats, 40 m away, are 4e-6 m apart: 4e-4 of a cell. */
+            assert_true(fabsf(a - b) <= (k == 2 ? 2e-3f : 1e-4f) * volume_describe(direct).densest);
+        }
+        volume *blurred;
+        assert_int_equal(volume_create(&read, origin, &(volume_options){.shift = 0.01}, &blurred),
+                         FIRN_BAD_SCENE);
+        volume_destroy(&direct);
+        volume_destroy(&through);
+        firn_frame_clear(&read);
+        free(s);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -270,6 +316,7 @@ int main(void)
         cmocka_unit_test(test_flat_frames_become_slabs),
         cmocka_unit_test(test_strays_and_nonsense_are_left_out),
         cmocka_unit_test(test_options_are_checked),
+        cmocka_unit_test(test_a_file_is_the_grid_it_came_from),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
