@@ -271,11 +271,11 @@ static void report_ranges(report *r, const tables *t)
     fprintf(out,
             "<table><tr><th>value<th>proposed<th>recommended<th>because\n" HEAD(
                 "&theta;<sub>c</sub>", "0.019 to 0.05 (paper)",
-                "0.01 to 0.05") "below, steps shrink (%.1e s at 0.004; given up at 0.001); above, "
+                "0.01 to 0.05") "below, steps shrink (%.1e s at 0.004, %.1e at 0.001); above, "
                                 "snow no longer "
                                 "piles: %.2f diameters at 0.05, %.2f at 0.1\n",
-            ball_at(t, THETA_C, 4e-3, STEP), ball_at(t, THETA_C, 5e-2, HEIGHT),
-            ball_at(t, THETA_C, 0.1, HEIGHT));
+            ball_at(t, THETA_C, 4e-3, STEP), ball_at(t, THETA_C, 1e-3, STEP),
+            ball_at(t, THETA_C, 5e-2, HEIGHT), ball_at(t, THETA_C, 0.1, HEIGHT));
     fprintf(
         out,
         HEAD("&theta;<sub>s</sub>", "0.005 to 0.01 (paper)",
@@ -287,16 +287,15 @@ static void report_ranges(report *r, const tables *t)
     fprintf(out,
             HEAD("&xi;", "above 0, to 15 (thesis); 5 to 15 (paper)",
                  "5 to 20") "below, packing does not hold: half of the ball breaks off at 0 to 5; "
-                            "above, steps fall "
-                            "below 1e-5 s (%.1e at 25)\n",
+                            "above, steps shrink (%.1e s at 25)\n",
             ball_at(t, XI, 25, STEP));
     fprintf(out,
             HEAD("E", "1.4e3 to 1.4e5 Pa (thesis)",
-                 "1e4 to 1.4e6 Pa") "below, mud: %.2f diameters at 1.4e3; above, explicit steps "
-                                    "are no longer possible (given up "
-                                    "at 1.4e7); ten times the paper&rsquo;s value still works "
-                                    "(%.1e s)\n",
-            ball_at(t, YOUNG, 1.4e3, HEIGHT), ball_at(t, YOUNG, 1.4e6, STEP));
+                 "1e4 to 1.4e6 Pa") "below, mud: %.2f diameters at 1.4e3; above, a ball "
+                                    "that bounces (%.2f of its speed at 1.4e7) in ever shorter "
+                                    "steps (%.1e s; %.1e at 1.4e6)\n",
+            ball_at(t, YOUNG, 1.4e3, HEIGHT), ball_at(t, YOUNG, 1.4e7, REBOUND),
+            ball_at(t, YOUNG, 1.4e7, STEP), ball_at(t, YOUNG, 1.4e6, STEP));
     fprintf(out,
             HEAD("&nu;", "0.2 to 0.35 (thesis)",
                  "0 to 0.3") "0.35 is over the edge: %.2f diameters against %.2f at 0.2, and at "
