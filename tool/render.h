@@ -30,11 +30,12 @@ typedef struct render_options {
 /* Frames as files in the order of their numbers, or the snow of a scene at its start. */
 typedef struct render_input {
     size_t count;
-    char **paths;      /* owned; not used for a scene */
-    const char *grid;  /* of volumes; borrowed; NULL: density */
-    bool is_scene;     /* one frame: what the scene starts with */
-    bool has_scene;    /* whether `scene` is more than a place for the options */
-    firn_scene *scene; /* never NULL once open */
+    char **paths;        /* owned; not used for a scene */
+    unsigned attributes; /* that frames are read with */
+    const char *grid;    /* of volumes; borrowed; NULL: density */
+    bool is_scene;       /* one frame: what the scene starts with */
+    bool has_scene;      /* whether `scene` is more than a place for the options */
+    firn_scene *scene;   /* never NULL once open */
 } render_input;
 
 /* Functions that can fail tell the user why and return the exit code, 0 when all is well. */

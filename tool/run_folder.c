@@ -341,9 +341,7 @@ int folder_remove_frames(const char *folder, long last, unsigned formats)
     static const struct {
         unsigned format;
         const char *name;
-    } indexes[] = {{FIRN_FORMAT_VTKHDF, "frames.hdf.series"},
-                   {FIRN_FORMAT_VTKHDF, "frames.pvd"},
-                   {FIRN_FORMAT_USDA, "frames.usda"}};
+    } indexes[] = {{FIRN_FORMAT_VTKHDF, "frames.hdf.series"}, {FIRN_FORMAT_USDA, "frames.usda"}};
     for (size_t k = 0; k < sizeof indexes / sizeof *indexes; k++) {
         char *path = new_text("%s/%s", folder, indexes[k].name);
         if (!(formats & indexes[k].format))

@@ -88,7 +88,7 @@ typedef struct firn_index_entry {
     double time;
 } firn_index_entry;
 
-/* Writes the index of a format, in the order of time: frames.hdf.series and frames.pvd for VTKHDF,
+/* Writes the index of a format, in the order of time: frames.hdf.series for VTKHDF,
  * frames.usda for USDA; other formats have none. `how` is that of the frames, and may be NULL. */
 bool firn_format_has_index(unsigned format);
 firn_status firn_index_write(const char *folder, unsigned format, const firn_index_entry *entries,

@@ -7,17 +7,11 @@
 #include "io/usda.h"
 #include "status.h"
 
-/* A name with what JSON and XML would misread replaced by escapes. */
-static void put_name(FILE *out, const char *name, bool is_xml)
+/* A name with what JSON would misread escaped. */
+static void put_name(FILE *out, const char *name)
 {
-    for (const char *c = name; *c; c++) {
-        if (is_xml && strchr("&<>\"", *c))
-            fprintf(out, "&#%d;", *c);
-        else if (!is_xml && strchr("\"\\", *c))
-            fprintf(out, "\\%c", *c);
-        else
-            fputc(*c, out);
-    }
+    for (const char *c = name; *c; c++)
+        fprintf(out, strchr("\"\\", *c) ? "\\%c" : "%c", *c);
 }
 
 /* ParaView's and VTK's series of files. */
@@ -26,33 +20,19 @@ static void put_series(FILE *out, const firn_index_entry *entries, size_t count)
     fprintf(out, "{\n  \"file-series-version\": \"1.0\",\n  \"files\": [");
     for (size_t k = 0; k < count; k++) {
         fprintf(out, "%s\n    {\"name\": \"", k ? "," : "");
-        put_name(out, entries[k].name, false);
+        put_name(out, entries[k].name);
         fprintf(out, ".hdf\", \"time\": %.17g}", entries[k].time);
     }
     fprintf(out, "\n  ]\n}\n");
 }
 
-static void put_pvd(FILE *out, const firn_index_entry *entries, size_t count)
+static firn_status write_series(const char *folder, const firn_index_entry *entries, size_t count)
 {
-    fprintf(out, "<?xml version=\"1.0\"?>\n<VTKFile type=\"Collection\" version=\"1.0\" "
-                 "byte_order=\"LittleEndian\">\n  <Collection>\n");
-    for (size_t k = 0; k < count; k++) {
-        fprintf(out, "    <DataSet timestep=\"%.17g\" part=\"0\" file=\"", entries[k].time);
-        put_name(out, entries[k].name, true);
-        fprintf(out, ".hdf\"/>\n");
-    }
-    fprintf(out, "  </Collection>\n</VTKFile>\n");
-}
-
-static firn_status write_text(const char *folder, const char *name,
-                              void (*put)(FILE *, const firn_index_entry *, size_t),
-                              const firn_index_entry *entries, size_t count)
-{
-    char *text = NULL, *path = text_format("%s/%s", folder, name);
+    char *text = NULL, *path = text_format("%s/frames.hdf.series", folder);
     size_t size;
     FILE *out = open_memstream(&text, &size);
     if (out)
-        put(out, entries, count);
+        put_series(out, entries, count);
     file_draft draft;
     firn_status status = out && fclose(out) == 0
                              ? file_create(path, &draft)
@@ -76,11 +56,8 @@ firn_status firn_index_write(const char *folder, unsigned format, const firn_ind
 {
     const firn_export usual = {0};
     firn_status status = FIRN_OK;
-    if (format == FIRN_FORMAT_VTKHDF) {
-        status = write_text(folder, "frames.hdf.series", put_series, entries, count);
-        if (!status)
-            status = write_text(folder, "frames.pvd", put_pvd, entries, count);
-    }
+    if (format == FIRN_FORMAT_VTKHDF)
+        status = write_series(folder, entries, count);
     if (format == FIRN_FORMAT_USDA) {
         char *path = text_format("%s/frames.usda", folder);
         status = usda_write_index(path, folder, entries, count, how ? how : &usual);

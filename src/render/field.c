@@ -7,6 +7,26 @@
 enum { MOST_CELLS = 128 }; /* along an axis */
 static const float grains_across = 2.6f;
 
+/* Spheres of 0.6 spacings leave no way through a cell with three quarters of the grains that fit. */
+static void find_buried(field *f, float spacing)
+{
+    const float across = f->cell / spacing;
+    const uint32_t full = (uint32_t)(0.75f * across * across * across);
+    const ptrdiff_t rows = f->size[0], layers = rows * f->size[1];
+#pragma omp parallel for schedule(static)
+    for (int z = 1; z < f->size[2] - 1; z++)
+        for (int y = 1; y < f->size[1] - 1; y++)
+            for (int x = 1; x < f->size[0] - 1; x++) {
+                ptrdiff_t at = z * layers + y * rows + x;
+                bool buried = f->counts[at] >= full;
+                for (int n = 0; n < 27 && buried; n++)
+                    buried =
+                        f->counts[at + (n / 9 - 1) * layers + (n / 3 % 3 - 1) * rows + n % 3 - 1] >=
+                        full;
+                f->buried[at] = buried;
+            }
+}
+
 firn_status field_build(field *f, const firn_frame *frame, const double origin[3],
                         const points_box *box, float spacing)
 {
@@ -19,8 +39,10 @@ firn_status field_build(field *f, const firn_frame *frame, const double origin[3
     f->size[2] = (int)(extent.z / f->cell) + 7;
     size_t count = (size_t)f->size[0] * (size_t)f->size[1] * (size_t)f->size[2];
     free(f->counts);
+    free(f->buried);
     f->counts = calloc(count, sizeof *f->counts);
-    if (!f->counts)
+    f->buried = calloc(count, sizeof *f->buried);
+    if (!f->counts || !f->buried)
         return fail(FIRN_NO_MEMORY, "no memory to count the snow of a picture");
 #pragma omp parallel for schedule(static)
     for (size_t i = 0; i < frame->count; i++) {
@@ -34,12 +56,14 @@ firn_status field_build(field *f, const firn_frame *frame, const double origin[3
         size_t at = ((size_t)u.z * (size_t)f->size[1] + (size_t)u.y) * (size_t)f->size[0];
         __atomic_fetch_add(&f->counts[at + (size_t)u.x], 1, __ATOMIC_RELAXED);
     }
+    find_buried(f, spacing);
     return FIRN_OK;
 }
 
 void field_clear(field *f)
 {
     free(f->counts);
+    free(f->buried);
     *f = (field){0};
 }
 

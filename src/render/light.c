@@ -5,7 +5,7 @@
 #include "status.h"
 
 #define PI 3.14159265f
-enum { SUN_TEXELS = 1024, SKY_TEXELS = 192, SKY_PARTICLES = 50000, SUN_SAMPLES = 10 };
+enum { SUN_TEXELS = 1024, SKY_TEXELS = 128, SKY_PARTICLES = 30000, SUN_SAMPLES = 8 };
 static const float sun_elevation = 48 * PI / 180, sun_turn = 0.30f; /* from the viewer's left */
 static const float sun_blur = 0.035f;                               /* radians */
 static const float golden_angle = 2.39996323f, golden_cos = -0.73736888f, golden_sin = 0.67549029f;
@@ -36,6 +36,7 @@ static void map_frame(light_map *m, const points_box *box, float radius, int mos
     float room = 4 * radius;
     float wide = u.high - u.low + 2 * room, tall = v.high - v.low + 2 * room;
     m->texel = greater(greater(wide, tall) / (float)most, 0.5f * radius);
+    m->per_texel = 1 / m->texel;
     m->left = u.low - room;
     m->bottom = v.low - room;
     m->top_plane = w.high + room + 0.5f * (w.high - w.low);
@@ -44,8 +45,10 @@ static void map_frame(light_map *m, const points_box *box, float radius, int mos
     m->height = (int)(tall / m->texel) + 1;
 }
 
+/* Every stride-th particle; `hidden` (may be NULL) tells which cast no shadow that others do not. */
 static firn_status map_draw(light_map *m, splat_buffer *scratch, const firn_frame *frame,
-                            const double origin[3], float radius, size_t stride)
+                            const double origin[3], float radius, size_t stride,
+                            const field *hidden)
 {
     firn_status status = splat_reset(scratch, m->width, m->height);
     if (status != FIRN_OK)
@@ -53,7 +56,7 @@ static firn_status map_draw(light_map *m, splat_buffer *scratch, const firn_fram
 #pragma omp parallel for schedule(dynamic, 4096)
     for (size_t i = 0; i < frame->count; i += stride) {
         vec3 p;
-        if (!points_local(frame, i, origin, &p))
+        if (!points_local(frame, i, origin, &p) || (hidden && field_hides(hidden, p)))
             continue;
         splat_sphere sphere = {(vec_dot(p, m->right) - m->left) / m->texel,
                                (vec_dot(p, m->up) - m->bottom) / m->texel, radius / m->texel,
@@ -65,6 +68,7 @@ static firn_status map_draw(light_map *m, splat_buffer *scratch, const firn_fram
     if (!depth)
         return fail(FIRN_NO_MEMORY, "no memory for the shadows of a picture");
     m->depth = depth;
+#pragma omp parallel for schedule(static)
     for (size_t i = 0; i < count; i++)
         depth[i] = splat_depth(scratch->pixels[i]);
     return FIRN_OK;
@@ -92,8 +96,9 @@ static firn_status build_sky(lights *l, const firn_frame *frame, const camera *c
 #pragma omp for schedule(dynamic)
         for (int i = 0; i < SKY_DIRECTIONS; i++) {
             map_axes(&l->sky[i], sky_direction(c, i));
+            l->sky[i].colour = vec_mix(horizon, zenith, vec_dot(l->sky[i].toward, c->sky));
             map_frame(&l->sky[i], box, radius, SKY_TEXELS);
-            if (map_draw(&l->sky[i], &scratch, frame, c->origin, radius, stride) != FIRN_OK) {
+            if (map_draw(&l->sky[i], &scratch, frame, c->origin, radius, stride, NULL) != FIRN_OK) {
 #pragma omp atomic write
                 failed = true;
             }
@@ -105,7 +110,7 @@ static firn_status build_sky(lights *l, const firn_frame *frame, const camera *c
 }
 
 firn_status lights_build(lights *l, const firn_frame *frame, const camera *c, const points_box *box,
-                         float radius)
+                         float radius, const field *f)
 {
     l->sky_up = c->sky;
     l->grain = radius;
@@ -114,7 +119,7 @@ firn_status lights_build(lights *l, const firn_frame *frame, const camera *c, co
     map_axes(&l->sun, vec_combine(side, cosf(sun_elevation), c->sky, sinf(sun_elevation), side, 0));
     map_frame(&l->sun, box, radius, SUN_TEXELS);
     splat_buffer scratch = {0};
-    firn_status status = map_draw(&l->sun, &scratch, frame, c->origin, radius, 1);
+    firn_status status = map_draw(&l->sun, &scratch, frame, c->origin, radius, 1, f);
     splat_clear(&scratch);
     return status == FIRN_OK ? build_sky(l, frame, c, box) : status;
 }
@@ -135,11 +140,14 @@ static float covered(const light_map *m, float u, float v, float depth)
     return depth - m->depth[(size_t)v * (size_t)m->width + (size_t)u];
 }
 
-static float dimmed(float cover, float bias, float fade)
+/* About exp((bias - cover) / fade): (1 - x / 16)^16, which is 0 from x = 16 on. */
+static float dimmed(float cover, float bias, float per_fade)
 {
-    const float dark = -12; /* too little to be seen */
-    float depth = (bias - cover) / fade;
-    return depth >= 0 ? 1 : depth < dark ? 0 : expf(depth);
+    float rest = 1 - (cover - bias) * per_fade * (1 / 16.0f);
+    rest = lesser(greater(rest, 0), 1);
+    rest *= rest, rest *= rest;
+    rest *= rest, rest *= rest;
+    return rest;
 }
 
 float lights_sun(const lights *l, vec3 x, float fade, float noise)
@@ -169,7 +177,7 @@ float lights_sun(const lights *l, vec3 x, float fade, float noise)
     float light = 0;
     for (int i = 0; i < SUN_SAMPLES; i++) {
         float cover = covered(m, u + wide / m->texel * cs[i], v + wide / m->texel * sn[i], depth);
-        light += dimmed(cover, bias, fade);
+        light += dimmed(cover, bias, 1 / fade);
     }
     return light / SUN_SAMPLES;
 }
@@ -177,18 +185,17 @@ float lights_sun(const lights *l, vec3 x, float fade, float noise)
 vec3 lights_sky(const lights *l, vec3 x, vec3 normal, float fade, int set, float *freedom)
 {
     vec3 light = {0, 0, 0};
-    float total = 0, open = 0;
+    float total = 0, open = 0, per_fade = 1 / fade;
     for (int i = set; i < SKY_DIRECTIONS; i += SKY_SETS) {
         const light_map *m = &l->sky[i];
         float facing = 0.15f + 0.85f * vec_dot(normal, m->toward);
         if (facing <= 0)
             continue;
-        float u = (vec_dot(x, m->right) - m->left) / m->texel;
-        float v = (vec_dot(x, m->up) - m->bottom) / m->texel;
-        float depth = m->top_plane - vec_dot(x, m->toward);
-        float arriving = facing * dimmed(covered(m, u, v, depth), 1.2f * l->grain + m->texel, fade);
-        float height = vec_dot(m->toward, l->sky_up);
-        light = vec_add(light, vec_scale(vec_mix(horizon, zenith, height), arriving));
+        float u = (vec_dot(x, m->right) - m->left) * m->per_texel;
+        float v = (vec_dot(x, m->up) - m->bottom) * m->per_texel;
+        float depth = m->top_plane - vec_dot(x, m->toward), bias = 1.2f * l->grain + m->texel;
+        float arriving = facing * dimmed(covered(m, u, v, depth), bias, per_fade);
+        light = vec_add(light, vec_scale(m->colour, arriving));
         open += arriving;
         total += facing;
     }

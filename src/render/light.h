@@ -19,6 +19,8 @@ typedef struct light_map {
     float left, bottom, top_plane;
     float middle; /* depth of the middle of the snow */
     float texel;  /* m */
+    float per_texel;
+    vec3 colour; /* of the light from there */
     int width, height;
     float *depth; /* owned; INFINITY where there is no snow */
 } light_map;
@@ -32,7 +34,7 @@ typedef struct lights {
 
 /* Make the maps of one frame; again for the next, keeping memory. lights must start zeroed. */
 firn_status lights_build(lights *l, const firn_frame *frame, const camera *c, const points_box *box,
-                         float radius);
+                         float radius, const field *f);
 void lights_clear(lights *l);
 
 /* Share of the sun that reaches x: 0 .. 1. `fade` is the depth of snow that dims it by e; `noise`

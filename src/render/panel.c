@@ -203,15 +203,17 @@ static firn_status prepare(panel_style *s, const panel *p)
 {
     const camera *c = &s->camera;
     firn_status status = splat_reset(&s->buffer, (int)c->width, (int)c->height);
-    if (status == FIRN_OK)
-        splat_frame(&s->buffer, p->frame, c, s->radius);
+    if (status == FIRN_OK && c->flat)
+        splat_frame(&s->buffer, p->frame, c, s->radius, NULL);
     if (status != FIRN_OK || c->flat)
         return status;
     points_choose(p->frame, c->origin, &s->sample);
     points_box box = points_bounds(&s->sample);
-    status = lights_build(&s->lights, p->frame, c, &box, s->radius);
-    if (status == FIRN_OK)
-        status = field_build(&s->field, p->frame, c->origin, &box, s->spacing);
+    status = field_build(&s->field, p->frame, c->origin, &box, s->spacing);
+    if (status != FIRN_OK)
+        return status;
+    splat_frame(&s->buffer, p->frame, c, s->radius, &s->field);
+    status = lights_build(&s->lights, p->frame, c, &box, s->radius, &s->field);
     if (status == FIRN_OK && p->has_surfaces)
         status = find_free(s, p);
     return status;

@@ -3,20 +3,6 @@
 #include <stdlib.h>
 
 static const double world_origin[3] = {0, 0, 0};
-static const float farthest = 1e12f; /* m; beyond, squares of lengths leave the range of floats */
-
-bool points_local(const firn_frame *frame, size_t index, const double origin[3], vec3 *local)
-{
-    const float *x = frame->position + 3 * index;
-    vec3 p = {(float)(x[0] - origin[0]), (float)(x[1] - origin[1]), (float)(x[2] - origin[2])};
-    if (frame->place) {
-        const double *y = frame->place + 3 * index;
-        p = (vec3){(float)(y[0] - origin[0]), (float)(y[1] - origin[1]), (float)(y[2] - origin[2])};
-    }
-    *local = p;
-    return fabsf(p.x) < farthest && fabsf(p.y) < farthest && fabsf(p.z) < farthest;
-}
-
 size_t points_stride(size_t count)
 {
     return (count + POINTS_SAMPLE - 1) / POINTS_SAMPLE;

@@ -20,7 +20,19 @@ typedef struct points_sample {
 } points_sample;
 
 /* The particle relative to `origin`; false when it is not finite, or absurdly far. */
-bool points_local(const firn_frame *frame, size_t index, const double origin[3], vec3 *local);
+static inline bool points_local(const firn_frame *frame, size_t index, const double origin[3],
+                                vec3 *local)
+{
+    const float farthest = 1e12f; /* m; beyond, squares of lengths leave the range of floats */
+    const float *x = frame->position + 3 * index;
+    vec3 p = {(float)(x[0] - origin[0]), (float)(x[1] - origin[1]), (float)(x[2] - origin[2])};
+    if (frame->place) {
+        const double *y = frame->place + 3 * index;
+        p = (vec3){(float)(y[0] - origin[0]), (float)(y[1] - origin[1]), (float)(y[2] - origin[2])};
+    }
+    *local = p;
+    return fabsf(p.x) < farthest && fabsf(p.y) < farthest && fabsf(p.z) < farthest;
+}
 
 /* Evenly chosen particles of a frame: every points_stride-th that can be drawn. */
 void points_choose(const firn_frame *frame, const double origin[3], points_sample *sample);

@@ -83,13 +83,15 @@ void splat_draw(splat_buffer *b, const splat_sphere *s, uint32_t index)
     }
 }
 
-void splat_frame(splat_buffer *b, const firn_frame *frame, const camera *c, float radius)
+void splat_frame(splat_buffer *b, const firn_frame *frame, const camera *c, float radius,
+                 const field *f)
 {
 #pragma omp parallel for schedule(dynamic, 4096)
     for (size_t i = 0; i < frame->count; i++) {
         vec3 p;
         camera_point at;
-        if (!points_local(frame, i, c->origin, &p) || !camera_project(c, p, &at))
+        if (!points_local(frame, i, c->origin, &p) || (f && field_hides(f, p)) ||
+            !camera_project(c, p, &at))
             continue;
         splat_sphere sphere = {at.x, at.y, radius * at.scale, at.depth, radius};
         splat_draw(b, &sphere, (uint32_t)i);

@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "render/camera.h"
+#include "render/field.h"
 #include "render/points.h"
 
 #define SPLAT_EMPTY UINT64_MAX
@@ -37,8 +38,10 @@ static inline float splat_reach(const splat_sphere *s)
     return greater(s->radius, 0.5f);
 }
 
-/* All particles of a frame with this radius in metres, seen by the camera. */
-void splat_frame(splat_buffer *b, const firn_frame *frame, const camera *c, float radius);
+/* All particles of a frame with this radius in metres, seen by the camera; those that the field hides are
+ * left out (NULL: none is). */
+void splat_frame(splat_buffer *b, const firn_frame *frame, const camera *c, float radius,
+                 const field *f);
 
 static inline float splat_depth(uint64_t pixel)
 {

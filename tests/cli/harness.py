@@ -169,7 +169,7 @@ def frames(folder):
 
 def leftovers(folder):
     known = re.compile(
-        r"frame_\d{4}\.(hdf|ply|vdb|bgeo|obj|usda|npz)|frames\.(hdf\.series|pvd|usda)|"
+        r"frame_\d{4}\.(hdf|ply|vdb|bgeo|obj|usda|npz)|frames\.(hdf\.series|usda)|"
         r"checkpoint(_previous)?\.h5|(checkpoint|log)\.jsonl|scene\.txt|picture_\d{4}\.png"
     )
     return [name for name in os.listdir(folder) if not known.fullmatch(name)]

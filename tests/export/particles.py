@@ -5,7 +5,6 @@ import os
 import re
 import struct
 import unittest
-import xml.etree.ElementTree as xml
 
 import numpy
 
@@ -267,16 +266,13 @@ class Indexes(Case):
             self.convert(self.path(f"state{frame}.h5"), "--to", "vtkhdf")
             os.rename(self.path(f"state{frame}.hdf"), self.path("run", f"frame_{frame:04}.hdf"))
 
-    def test_series_and_pvd(self):
+    def test_series(self):
         self.frames()
         self.convert(self.path("run"), "--to", "vtkhdf", "-o", self.path("out"), "--every", 2)
         with open(self.path("out", "frames.hdf.series"), encoding="utf-8") as file:
             series = json.load(file)
         self.assertEqual(series["file-series-version"], "1.0")
         self.assertEqual([(f["name"], f["time"]) for f in series["files"]],
-                         [("frame_0000.hdf", 0), ("frame_0002.hdf", 0.08)])
-        collection = xml.parse(self.path("out", "frames.pvd")).getroot().find("Collection")
-        self.assertEqual([(e.get("file"), float(e.get("timestep"))) for e in collection],
                          [("frame_0000.hdf", 0), ("frame_0002.hdf", 0.08)])
         for name in ("frame_0000.hdf", "frame_0002.hdf"):
             self.assertTrue(os.path.exists(self.path("out", name)))

@@ -248,6 +248,84 @@ static void test_no_fireflies(void **state)
     }
 }
 
+/* ---- No trace of the grid --------------------------------------------------------------------- */
+
+enum { SLAB = 72, SLAB_DEPTH = 12, PHASES = 8, SEEN = 64 };
+
+/* Even snow on a grid, its upper face tilted so that it passes between nodes at all heights. */
+static firn_frame make_slope(void)
+{
+    size_t count = (size_t)SLAB * SLAB * SLAB_DEPTH, n = 0;
+    firn_frame f = {.dimensions = 3, .cell_size = 0.01, .is_grid = true};
+    f.position = malloc(count * 3 * sizeof *f.position);
+    f.mass = malloc(count * sizeof *f.mass);
+    for (int i = 0; i < SLAB; i++)
+        for (int j = 0; j < SLAB_DEPTH; j++)
+            for (int k = 0; k < SLAB; k++) {
+                double top = 8 + 0.11 * (i - SLAB / 2) + 0.07 * (k - SLAB / 2);
+                double density = 40 * fmin(fmax(top - j + 0.5, 0), 1);
+                f.position[3 * n] = (float)(0.01 * i);
+                f.position[3 * n + 1] = (float)(0.01 * j);
+                f.position[3 * n + 2] = (float)(0.01 * k);
+                f.mass[n++] = (float)(density * 1e-6);
+            }
+    f.count = n;
+    return f;
+}
+
+/*
+ * Seen straight from above from far away, a pixel a voxel wide. What is left of the light when the mean of
+ * a pixel's eight neighbours along a line is taken off is noise; its mean over all pixels at the same place in
+ * their block must be noise as well. Returns the largest such mean in units of its standard deviation.
+ */
+static double worst_phase(const exr_image *image, int step)
+{
+    const float *light = exr_find(image, "G");
+    double sum[PHASES] = {0}, square = 0, worst = 0;
+    int count = 0;
+    for (int a = PHASES / 2; a < SEEN - PHASES / 2; a++)
+        for (int b = PHASES / 2; b < SEEN - PHASES / 2; b++, count++) {
+            int along = step == 1 ? b : a;
+            const float *at = light + a * image->width + b;
+            double around = 0;
+            for (int n = -PHASES / 2; n < PHASES / 2; n++)
+                around += 0.5 * (at[n * step] + at[(n + 1) * step]) / PHASES;
+            double rest = *at - around;
+            sum[along % PHASES] += rest;
+            square += rest * rest;
+        }
+    double deviation = sqrt(square / count), each = (double)count / PHASES;
+    for (int p = 0; p < PHASES; p++)
+        worst = fmax(worst, fabs(sum[p] / each) / (deviation / sqrt(each)));
+    return worst;
+}
+
+static void test_no_trace_of_blocks(void **state)
+{
+    (void)state;
+    firn_frame frame = make_slope();
+    firn_scene *scene;
+    static const char *const sets[] = {
+        "render.width=64", "render.height=64", "render.precision=float", "render.sun.elevation=20",
+        "camera.position=[0.36, 32, 0.3601]", "camera.target=[0.36, 0, 0.36]",
+        /* A voxel at the upper face, 31.92 m away, is a pixel wide. */
+        "camera.field_of_view=1.14875"};
+    if (firn_scene_parse("simulation: {cell_size: 0.01}", "t.yaml", sets, 7, &scene) != FIRN_OK)
+        fail_msg("%s", firn_last_error());
+    firn_picture *p = begin(&frame, scene, 0);
+    assert_int_equal(firn_picture_trace(p, 64, NULL, NULL), FIRN_OK);
+    write_end(&p, in_folder("one.exr"));
+    exr_image image;
+    assert_int_equal(exr_read(in_folder("one.exr"), &image), FIRN_OK);
+    double across = worst_phase(&image, 1), down = worst_phase(&image, image.width);
+    printf("light by the place in a block, standard deviations: %.2f across, %.2f down\n", across,
+           down);
+    assert_true(across < 4 && down < 4);
+    exr_clear(&image);
+    firn_frame_clear(&frame);
+    firn_scene_destroy(&scene);
+}
+
 static void refuse(const firn_frame *frame, const char *more, firn_status status, const char *words)
 {
     firn_scene *scene = make_scene(more);
@@ -267,7 +345,7 @@ static void test_refusals(void **state)
     refuse(&empty, "", FIRN_BAD_SCENE, "frame 7 has no particles");
     firn_frame lost = make_frame(scene);
     for (size_t i = 0; i < 3 * lost.count; i++)
-        lost.position[i] = NAN;
+        lost.position[i] = lost.place ? (float)(lost.place[i] = NAN) : NAN;
     refuse(&lost, "", FIRN_BAD_SCENE, "no snow to show");
     firn_frame_clear(&lost);
     refuse(&frame, "render: {lights: [{type: environment, file: none.exr}]}\n", FIRN_NO_INPUT,
@@ -321,6 +399,7 @@ int main(void)
         cmocka_unit_test(test_layers_say_what_was_met),
         cmocka_unit_test(test_lights),
         cmocka_unit_test(test_no_fireflies),
+        cmocka_unit_test(test_no_trace_of_blocks),
         cmocka_unit_test(test_refusals),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
