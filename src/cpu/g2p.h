@@ -2,74 +2,166 @@
 #ifndef FIRN_CPU_G2P_H
 #define FIRN_CPU_G2P_H
 
-#include "cpu/p2g.h"
+#include "cpu/lines.h"
 #include "cpu/records.h"
-#include "cpu/stencil.h"
 #include "method/step07_deformation.h"
 
 /*
- * Sums over the stencil of one particle, hierarchically: along y for each z, then along z, and at the
- * end along x for all four sums at once. The row gets (u) (dv/dx) (dv/dy) (dv/dz), with
- * u = sum_i w_ip (v_i^{n+1} - alpha v_i) and derivatives per cell.
+ * Sums over the stencil of one particle, of differences from the middle (lines.h): along y for each level
+ * of z, then along z; U[j] are those beside the middle of y, and t those of each level of z.
  */
+typedef struct gathered {
+    real S, U[3], t[4];
+} gathered;
+
+FN gathered gather_lines(const real L[16], const cpu_scratch *s, int k, int width, int depth)
+{
+    gathered g;
+    int at = 4 * middle(depth);
+    UNROLL
+    for (int c = 0; c < depth; c++) {
+        g.t[c] = L[4 * c + 1];
+        UNROLL
+        for (int j = 0; j < width - 1; j++)
+            g.t[c] += s->weight[0][j][k] * L[4 * c + beside(j)];
+    }
+    g.S = g.t[middle(depth)];
+    UNROLL
+    for (int j = 0; j < width - 1; j++)
+        g.U[j] = L[at + beside(j)];
+    UNROLL
+    for (int c = 0; c < depth - 1; c++) {
+        float wz = s->weight[1][c][k];
+        g.S += wz * g.t[beside(c)];
+        UNROLL
+        for (int j = 0; j < width - 1; j++)
+            g.U[j] += wz * L[4 * beside(c) + beside(j)];
+    }
+    return g;
+}
+
+/* The row gets (u) (dv/dx) (dv/dy) (dv/dz), with u = sum_i w_ip (v_i^{n+1} - alpha v_i) and derivatives
+ * per cell. */
 FN void gather_flip(const cpu_pass *pass, const uint32_t *order, cpu_scratch *s, int first, int end,
                     int cell, int width, int depth)
 {
-    real L[16];
-    lines_load(L, s->tile[0], cell, width, depth);
+    real L[16], K[16];
+    slab_load(K, s->slab[1], cell, width, depth);
+    slab_load(L, s->slab[0], cell, width, depth);
     for (int k = first; k < end; k++) {
         particles_prefetch(pass, order + k, false);
-        const float *w = s->w[k], *g = s->s[k];
-        real U = real_of(0), S0 = real_of(0), S1 = real_of(0), S2 = real_of(0);
+        gathered v = gather_lines(L, s, k, width, depth), u = gather_lines(K, s, k, width, depth);
+        real y = real_of(0), z = real_of(0);
         UNROLL
-        for (int c = 0; c < depth; c++) {
-            real u = real_of(0), t0 = real_of(0), t1 = real_of(0);
-            UNROLL
-            for (int b = 0; b < width; b++) {
-                u += w[4 + b] * real_load(tile_line(s->tile[1], cell, b, c));
-                t0 += w[4 + b] * L[4 * c + b];
-                t1 += g[4 + b] * L[4 * c + b];
-            }
-            U += depth == 1 ? u : w[8 + c] * u;
-            S0 += depth == 1 ? t0 : w[8 + c] * t0;
-            S1 += depth == 1 ? t1 : w[8 + c] * t1;
-            S2 += depth == 1 ? real_of(0) : g[8 + c] * t0;
+        for (int j = 0; j < width - 1; j++) {
+            y += s->slope[0][j][k] * v.U[j];
+            if (depth > 1)
+                z += s->slope[1][j][k] * v.t[beside(j)];
         }
-        real wx = spread_x(w);
-        real_store(s->row[k], sum_quarters(wx * U, spread_x(g) * S0, wx * S1, wx * S2));
+        real wx = spread(real_load(quad_of(s->wx, k))), sx = spread(real_load(quad_of(s->sx, k)));
+        real_store(s->rows[0][k], sum_quarters(wx * u.S, sx * v.S, wx * y, wx * z));
     }
 }
 
-/* The same for APIC: u = sum_i w_ip v_i^{n+1}, and B = sum_i w_ip v_i^{n+1} (x_i - x_p)^T / h. */
+/* APIC: rows[0] gets S, by nodes of x; the others U and t, summed along x, as in stage_affine. */
 FN void gather_affine(const cpu_pass *pass, const uint32_t *order, cpu_scratch *s, int first,
                       int end, int cell, int width, int depth)
 {
     real L[16];
-    lines_load(L, s->tile[0], cell, width, depth);
+    slab_load(L, s->slab[0], cell, width, depth);
     for (int k = first; k < end; k++) {
         particles_prefetch(pass, order + k, true);
-        const float *w = s->w[k], *g = s->s[k], *d = s->d[k];
-        real S0 = real_of(0), S1 = real_of(0), S2 = real_of(0), By = real_of(0), Bz = real_of(0);
-        UNROLL
-        for (int c = 0; c < depth; c++) {
-            real t0 = real_of(0), t1 = real_of(0), t2 = real_of(0);
-            UNROLL
-            for (int b = 0; b < width; b++) {
-                t0 += w[4 + b] * L[4 * c + b];
-                t1 += g[4 + b] * L[4 * c + b];
-                t2 += d[4 + b] * L[4 * c + b];
-            }
-            S0 += depth == 1 ? t0 : w[8 + c] * t0;
-            S1 += depth == 1 ? t1 : w[8 + c] * t1;
-            S2 += depth == 1 ? real_of(0) : g[8 + c] * t0;
-            By += depth == 1 ? t2 : w[8 + c] * t2;
-            Bz += depth == 1 ? real_of(0) : d[8 + c] * t0;
+        gathered v = gather_lines(L, s, k, width, depth);
+        real wx = spread(real_load(quad_of(s->wx, k))), zero = real_of(0);
+        real_store(s->rows[0][k], v.S);
+        if (width == 3) {
+            real_store(s->rows[1][k],
+                       sum_quarters(wx * v.U[0], wx * v.U[1], depth == 1 ? zero : wx * v.t[0],
+                                    depth == 1 ? zero : wx * v.t[2]));
+            continue;
         }
-        real wx = spread_x(w), dx = spread_x(d);
-        real_store(s->row[k], sum_quarters(wx * S0, spread_x(g) * S0, wx * S1, wx * S2));
-        if (!pass->trial)
-            affine_store(&pass->affine[order[k]], sum_quarters(dx * S0, wx * By, wx * Bz, S0));
+        real_store(s->rows[1][k], sum_quarters(wx * v.U[0], wx * v.U[1], wx * v.U[2], zero));
+        if (depth > 1)
+            real_store(s->rows[2][k], sum_quarters(wx * v.t[0], wx * v.t[2], wx * v.t[3], zero));
     }
+}
+
+FN void rows_load(float (*rows)[16], real lanes[16])
+{
+    UNROLL
+    for (int k = 0; k < 16; k++)
+        lanes[k] = real_load(rows[k]);
+    transpose(lanes);
+}
+
+/* What came from the grid. */
+typedef struct from_grid {
+    vec v;
+    mat grad_v; /* per cell */
+    mat B;      /* APIC: / h */
+} from_grid;
+
+FN from_grid from_grid_flip(cpu_scratch *s, const particles *p)
+{
+    from_grid g;
+    real r[16];
+    rows_load(s->rows[0], r);
+    /* Channel 0 of the grid is a unit, so channel 0 here is what the weights and slopes really sum to:
+     * 1 and 0 but for rounding, which would add up over thousands of steps. */
+    real missing = R(1) - r[0] * R(1 / GRID_UNIT);
+    UNROLL
+    for (int a = 0; a < 3; a++) {
+        g.v.e[a] = r[a + 1] + r[a + 1] * missing;
+        real per_unit = p->v.e[a] * R(1 / GRID_UNIT);
+        for (int b = 0; b < 3; b++)
+            g.grad_v.m[a][b] = r[4 * b + a + 5] - r[4 * b + 4] * per_unit;
+    }
+    return g;
+}
+
+FN from_grid from_grid_affine(cpu_scratch *s, const lane_stencil *stencil, int width, int depth)
+{
+    from_grid g;
+    real r[16];
+    rows_load(s->rows[0], r);
+    UNROLL
+    for (int i = 0; i < 3; i++) {
+        g.v.e[i] = r[4 + 1 + i];
+        g.grad_v.m[i][0] = g.grad_v.m[i][2] = g.B.m[i][0] = g.B.m[i][2] = real_of(0);
+        UNROLL
+        for (int j = 0; j < width - 1; j++) {
+            int b = beside(j);
+            real D = r[4 * b + 1 + i] - r[4 + 1 + i];
+            g.v.e[i] += stencil->axis[0].w[b] * D;
+            g.grad_v.m[i][0] += stencil->axis[0].s[b] * D;
+            g.B.m[i][0] += stencil->axis[0].d[b] * D;
+        }
+    }
+    UNROLL
+    for (int a = 1; a < axes_of(depth); a++) {
+        if (a == 1 || width == 4)
+            rows_load(s->rows[width == 3 ? 1 : a], r);
+        int q = width == 3 ? 2 * (a - 1) : 0;
+        UNROLL
+        for (int i = 0; i < 3; i++) {
+            g.grad_v.m[i][a] = g.B.m[i][a] = real_of(0);
+            UNROLL
+            for (int j = 0; j < width - 1; j++) {
+                g.grad_v.m[i][a] += stencil->axis[a].s[beside(j)] * r[4 * (q + j) + 1 + i];
+                g.B.m[i][a] += stencil->axis[a].d[beside(j)] * r[4 * (q + j) + 1 + i];
+            }
+        }
+    }
+    return g;
+}
+
+FN void keep_affine(const cpu_pass *pass, const uint32_t *order, int count, mat B)
+{
+    real zero = real_of(0);
+    real columns[16] = {zero,      B.m[0][0], B.m[1][0], B.m[2][0], zero,      B.m[0][1],
+                        B.m[1][1], B.m[2][1], zero,      B.m[0][2], B.m[1][2], B.m[2][2],
+                        zero,      zero,      zero,      zero};
+    affine_store(pass, order, count, columns);
 }
 
 /* What bounds the next step. The stepping pass and the pass after loading must round alike, or a resumed
@@ -207,52 +299,38 @@ static __attribute__((noinline)) void list_movers(const cpu_pass *pass, cpu_bloc
     }
 }
 
-/* The gathered rows of up to 16 particles to their new state. */
+/* What came from the grid to up to 16 particles makes their new state. */
 FN void update_particles(const cpu_pass *pass, cpu_block *block, uint32_t first,
-                         const uint8_t *cell, float (*rows)[16], int count, cpu_outcome *outcome,
-                         int dimensions, bool apic)
+                         const uint8_t *cell, particles *p, const from_grid *g, int count,
+                         cpu_outcome *outcome, int dimensions, bool apic)
 {
     const uint32_t *order = pass->order + block->first + first;
-    particles p = particles_load(pass, order, count, false);
-    real r[16];
-    UNROLL
-    for (int k = 0; k < 16; k++)
-        r[k] = real_load(rows[k]);
-    transpose(r);
-
-    /* Channel 0 of the grid is a unit, so channel 0 here is what the weights and slopes really sum to:
-     * 1 and 0 but for rounding, which would add up over thousands of steps. */
-    real missing = R(1) - r[0] * R(1 / GRID_UNIT);
-    mat grad_v;
-    for (int a = 0; a < 3; a++) {
-        r[a + 1] += r[a + 1] * missing;
-        real per_unit = p.v.e[a] * R(1 / GRID_UNIT);
-        for (int b = 0; b < 3; b++)
-            grad_v.m[a][b] = r[4 * b + a + 5] - r[4 * b + 4] * per_unit;
-    }
     real inv_h = real_of(1 / (float)pass->cell_size);
-    p.F_E = mat_mad(p.F_E, inv_h * pass->dt, mat_mul(grad_v, p.F_E));
-    lane_mask yields = step07_yields(p.F_E, p.theta_c, p.theta_s);
+    p->F_E = mat_mad(p->F_E, inv_h * pass->dt, mat_mul(g->grad_v, p->F_E));
+    lane_mask yields = step07_yields(p->F_E, p->theta_c, p->theta_s);
     if (lane_any(yields))
-        return_particles(&p, yields, dimensions);
+        return_particles(p, yields, dimensions);
     for (int a = 0; a < 3; a++)
-        p.v.e[a] = apic ? r[a + 1] : r[a + 1] + pass->blend * p.v.e[a];
+        p->v.e[a] = apic ? g->v.e[a] : g->v.e[a] + pass->blend * p->v.e[a];
     if (block->near_cells)
-        collide_particles(pass, block, cell, count, &p);
+        collide_particles(pass, block, cell, count, p);
 
-    lane_mask counts = lanes_below(count), bad = particles_bad(pass, &p) & counts;
+    lane_mask counts = lanes_below(count), bad = particles_bad(pass, p) & counts;
     if (__builtin_expect(lane_any(bad), 0))
-        p.v = stop_lanes(p.v, mat_dot(p.F_E, p.F_E), p.J_P, bad, block->first + first, outcome);
+        p->v =
+            stop_lanes(p->v, mat_dot(p->F_E, p->F_E), p->J_P, bad, block->first + first, outcome);
     if (pass->trial)
         return;
-    limits_of(&p, counts, outcome);
+    limits_of(p, counts, outcome);
 
     typedef uint8_t bytes __attribute__((vector_size(16)));
     bytes cell_bytes;
     memcpy(&cell_bytes, cell, sizeof cell_bytes);
     lane_int was = __builtin_convertvector(cell_bytes, lane_int);
-    lane_int to = move_particles(pass, &p, was);
+    lane_int to = move_particles(pass, p, was);
     particles_store_hot(pass, order, count, p);
+    if (apic)
+        keep_affine(pass, order, count, g->B);
     lane_mask moved = (to != was + CPU_STAY * CPU_CELLS) & counts;
     if (lane_any(moved))
         list_movers(pass, block, first, to, moved);
@@ -263,21 +341,27 @@ FN void g2p_block(const cpu_pass *pass, uint32_t index, cpu_scratch *scratch, cp
 {
     cpu_block *block = &pass->grid->blocks[index];
     const uint32_t *order = pass->order + block->first;
-    uint8_t cells[BATCH + 16] = {0};
-    tile_move(block, pass->grid->field[0], scratch->tile[0], depth, false);
-    if (!apic)
-        tile_move(block, pass->grid->field[1], scratch->tile[1], depth, false);
+    uint8_t cells[16] = {0};
+    int fields = apic ? 1 : 2;
+    for (int f = 0; f < fields; f++)
+        tile_move(block, pass->grid->field[f], scratch->tile[f], depth, false);
     memset(block->leaving, 0, sizeof block->leaving);
     block->moved = 0;
-    int cell = 0;
+    int cell = 0, x = -1;                 /* whose slab it is */
     uint32_t left = block->cell_count[0]; /* particles of `cell` still to come */
-    for (uint32_t start = 0; start < block->count; start += BATCH) {
-        int batch = (int)(block->count - start < BATCH ? block->count - start : BATCH);
-        for (int k = 0; k < batch; k++)
-            stencil_stage(scratch, k, pass->hot[order[start + k]].x, width, apic);
+    for (uint32_t start = 0; start < block->count; start += 16) {
+        int batch = (int)(block->count - start < 16 ? block->count - start : 16);
+        particles p = particles_load(pass, order + start, batch, false);
+        lane_stencil stencil = lane_stencil_of(p.x, width);
+        lane_stencil_stage(scratch, &stencil, width, depth, !apic);
         for (int i = 0; i < batch;) {
             while (left == 0)
                 left = block->cell_count[++cell];
+            if (x != cell / 16) {
+                x = cell / 16;
+                for (int f = 0; f < fields; f++)
+                    slab_take(scratch->slab[f], scratch->tile[f], x, depth);
+            }
             int run = (uint32_t)(batch - i) < left ? batch - i : (int)left;
             if (apic)
                 gather_affine(pass, order + start, scratch, i, i + run, cell, width, depth);
@@ -287,9 +371,10 @@ FN void g2p_block(const cpu_pass *pass, uint32_t index, cpu_scratch *scratch, cp
             i += run;
             left -= (uint32_t)run;
         }
-        for (int k = 0; k < batch; k += 16)
-            update_particles(pass, block, start + (uint32_t)k, cells + k, scratch->row + k,
-                             batch - k < 16 ? batch - k : 16, outcome, depth == 1 ? 2 : 3, apic);
+        from_grid g =
+            apic ? from_grid_affine(scratch, &stencil, width, depth) : from_grid_flip(scratch, &p);
+        update_particles(pass, block, start, cells, &p, &g, batch, outcome, depth == 1 ? 2 : 3,
+                         apic);
     }
 }
 

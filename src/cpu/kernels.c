@@ -19,7 +19,7 @@ FN void volumes_block(const cpu_pass *pass, uint32_t index, cpu_scratch *scratch
     for (int cell = 0; cell < CPU_CELLS; cell++)
         for (uint32_t n = 0; n < block->cell_count[cell]; n++, at++) {
             uint32_t slot = pass->order[at];
-            stencil_stage(scratch, 0, pass->hot[slot].x, width, false);
+            stencil_stage(scratch, 0, pass->hot[slot].x, width);
             const float *w = scratch->w[0];
             double mass = 0;
             for (int c = 0; c < depth; c++)

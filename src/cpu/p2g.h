@@ -2,92 +2,176 @@
 #ifndef FIRN_CPU_P2G_H
 #define FIRN_CPU_P2G_H
 
+#include "cpu/lines.h"
 #include "cpu/records.h"
-#include "cpu/stencil.h"
 
-/*
- * Stage what `count` <= BATCH particles bring: per particle the row
- *     (m, m v)  (0, t_x)  (0, t_y)  (0, t_z),   t = -dt/h V0 P F_E^T, columns            eq (6)
- * and its weights.
- */
-FN void p2g_stage(const cpu_pass *pass, const uint32_t *order, int count, cpu_scratch *scratch,
-                  int width, bool apic)
+/* Lanes to rows of 16 particles, in memory. */
+FN void rows_store(float (*rows)[16], real lanes[16])
+{
+    transpose(lanes);
+    UNROLL
+    for (int k = 0; k < 16; k++)
+        real_store(rows[k], lanes[k]);
+}
+
+/* t = -dt/h V0 P F_E^T, whose product with a gradient of weights per cell is dt f_i         eq (6) */
+FN mat particles_impulse(const cpu_pass *pass, const particles *p)
 {
     real scale = real_of(-pass->dt / (float)pass->cell_size);
-    for (int k = 0; k < count; k += 16) {
-        particles p = particles_load(pass, order + k, count - k, true);
-        mat t = mat_scale(particles_stress(pass, &p), scale * p.V0);
-        real zero = real_of(0);
-        real row[16] = {p.m,  p.m * p.v.e[0], p.m * p.v.e[1], p.m * p.v.e[2],
-                        zero, t.m[0][0],      t.m[1][0],      t.m[2][0],
-                        zero, t.m[0][1],      t.m[1][1],      t.m[2][1],
-                        zero, t.m[0][2],      t.m[1][2],      t.m[2][2]};
-        transpose(row);
-        for (int i = 0; i < 16; i++)
-            real_store(scratch->row[k + i], row[i]);
+    return mat_scale(particles_stress(pass, p), scale * p->V0);
+}
+
+/* FLIP: rows[0] gets (m, m v) (0, t_x) (0, t_y) (0, t_z), t by columns. */
+FN void stage_flip(const cpu_pass *pass, const particles *p, cpu_scratch *s)
+{
+    mat t = particles_impulse(pass, p);
+    real zero = real_of(0);
+    real row[16] = {p->m, p->m * p->v.e[0], p->m * p->v.e[1], p->m * p->v.e[2],
+                    zero, t.m[0][0],        t.m[1][0],        t.m[2][0],
+                    zero, t.m[0][1],        t.m[1][1],        t.m[2][1],
+                    zero, t.m[0][2],        t.m[1][2],        t.m[2][2]};
+    rows_store(s->rows[0], row);
+}
+
+/* APIC, where both may go into one field, since nobody asks for the velocity before forces:
+ *     (m_i, m_i v_i + dt f_i) += w_ip (m, m v + m C (x_i - x_p)) + (0, t grad w_ip).
+ * What comes with the distance or the slope along axis a and node b is r_ab w w, r_ab = d_b m C_a + s_b t_a,
+ * with the weights of the other two axes. rows[0] gets the nodes of x, r_x included; the others r_y and
+ * r_z for the nodes beside the middle. */
+FN void stage_affine(const cpu_pass *pass, const uint32_t *order, int count, const particles *p,
+                     const lane_stencil *stencil, cpu_scratch *s, int width, int depth)
+{
+    /* C (x_i - x_p) = (B / h) h D^-1 h d with d in cells, D = h^2/3 (cubic) or h^2/4 */
+    real m_inv_D = p->m * (width == 4 ? R(3) : R(4));
+    mat t = particles_impulse(pass, p);
+    real B[16], zero = real_of(0);
+    affine_load(pass, order, count, B);
+    real r[3][4][3];
+    UNROLL
+    for (int a = 0; a < axes_of(depth); a++)
+        UNROLL
+    for (int i = 0; i < 3; i++) {
+        real mC = m_inv_D * B[4 * a + 1 + i];
+        UNROLL
+        for (int b = 0; b < width; b++)
+            r[a][b][i] = stencil->axis[a].d[b] * mC + stencil->axis[a].s[b] * t.m[i][a];
     }
-    for (int k = 0; k < count; k++)
-        stencil_stage(scratch, k, pass->hot[order[k]].x, width, apic);
+    real row[16] = {0};
+    UNROLL
+    for (int b = 0; b < width; b++) {
+        row[4 * b] = stencil->axis[0].w[b] * p->m;
+        UNROLL
+        for (int i = 0; i < 3; i++)
+            row[4 * b + 1 + i] = row[4 * b] * p->v.e[i] + r[0][b][i];
+    }
+    rows_store(s->rows[0], row);
+    UNROLL
+    for (int a = 1; a < axes_of(depth); a++) {
+        UNROLL
+        for (int j = 0; j < width - 1; j++) {
+            int q = width == 3 ? 2 * (a - 1) + j : j;
+            row[4 * q] = zero;
+            UNROLL
+            for (int i = 0; i < 3; i++)
+                row[4 * q + 1 + i] = r[a][beside(j)][i];
+        }
+        if (width == 4 || a == axes_of(depth) - 1)
+            rows_store(s->rows[width == 3 ? 1 : a], row);
+    }
+}
+
+/* What a particle adds to the sums of a cell (lines.h): X to all nodes of x; Y_j, X's share included, to
+ * those beside the middle of y; Z_j with X's share to those beside the middle of z. */
+FN void add_particle(real acc[16], const cpu_scratch *s, int k, real X, const real Y[3],
+                     const real Z[3], int width, int depth)
+{
+    int at = 4 * middle(depth);
+    acc[at + 1] += X;
+    UNROLL
+    for (int j = 0; j < width - 1; j++)
+        acc[at + beside(j)] += Y[j];
+    UNROLL
+    for (int c = 0; c < depth - 1; c++) {
+        float wz = s->weight[1][c][k];
+        at = 4 * beside(c);
+        acc[at + 1] += wz * X;
+        if (Z)
+            acc[at + 1] += Z[c];
+        UNROLL
+        for (int j = 0; j < width - 1; j++) {
+            acc[at + beside(j)] += wz * Y[j];
+            if (Z)
+                acc[at + beside(j)] += s->weight[0][j][k] * Z[c];
+        }
+    }
 }
 
 /* (m_i, m_i v_i) += w_ip (m, m v)                                                              step 1 */
 FN void scatter_mass(const cpu_pass *pass, const uint32_t *order, cpu_scratch *s, int first,
                      int end, int cell, int width, int depth)
 {
-    real acc[16];
-    lines_load(acc, s->tile[0], cell, width, depth);
+    real acc[16] = {0};
     for (int k = first; k < end; k++) {
         particles_prefetch(pass, order + k, false);
-        const float *w = s->w[k];
-        real X = spread_x(w) * REPEAT_QUARTER(real_load(s->row[k]), 0);
+        real X = spread(real_load(quad_of(s->wx, k))) * repeat_four(s->rows[0][k]), Y[3];
         UNROLL
-        for (int b = 0; b < width; b++) {
-            real P = w[4 + b] * X;
-            UNROLL
-            for (int c = 0; c < depth; c++)
-                acc[4 * c + b] += depth == 1 ? P : w[8 + c] * P;
-        }
+        for (int j = 0; j < width - 1; j++)
+            Y[j] = s->weight[0][j][k] * X;
+        add_particle(acc, s, k, X, Y, NULL, width, depth);
     }
-    lines_store(acc, s->tile[0], cell, width, depth);
+    slab_add(acc, s->slab[0], cell, width, depth);
 }
 
-/*
- * Both at once into one field, since APIC needs no velocity before forces:
- * (m_i, m_i v_i + dt f_i) += w_ip (m, m v + m C (x_i - x_p)) + (0, t grad w_ip)              steps 1 3
- */
+/* (0, dt f_i) += (0, t grad w_ip)                                                              step 3 */
+FN void scatter_impulse(cpu_scratch *s, int first, int end, int cell, int width, int depth)
+{
+    real acc[16] = {0};
+    for (int k = first; k < end; k++) {
+        const float *row = s->rows[0][k];
+        real wx = spread(real_load(quad_of(s->wx, k))), sx = spread(real_load(quad_of(s->sx, k)));
+        real X = sx * repeat_four(row + 4), ty = wx * repeat_four(row + 8);
+        real tz = wx * repeat_four(row + 12), Y[3], Z[3];
+        UNROLL
+        for (int j = 0; j < width - 1; j++) {
+            Y[j] = s->weight[0][j][k] * X + s->slope[0][j][k] * ty;
+            Z[j] = s->slope[1][j][k] * tz;
+        }
+        add_particle(acc, s, k, X, Y, Z, width, depth);
+    }
+    slab_add(acc, s->slab[1], cell, width, depth);
+}
+
+/* Both, from the rows of stage_affine. */
 FN void scatter_affine(const cpu_pass *pass, const uint32_t *order, cpu_scratch *s, int first,
                        int end, int cell, int width, int depth)
 {
-    /* C (x_i - x_p) = (B / h) h D^-1 h d with d in cells, D = h^2/3 (cubic) or h^2/4 */
-    real inv_D = width == 4 ? PER_NODE(0, 3, 3, 3) : PER_NODE(0, 4, 4, 4);
-    real acc[16];
-    lines_load(acc, s->tile[0], cell, width, depth);
+    real acc[16] = {0};
     for (int k = first; k < end; k++) {
         particles_prefetch(pass, order + k, true);
-        const float *w = s->w[k], *g = s->s[k], *d = s->d[k];
-        real wx = spread_x(w), t = real_load(s->row[k]);
-        real B = s->row[k][0] * (inv_D * affine_load(&pass->affine[order[k]]));
-        real X = wx * REPEAT_QUARTER(t, 0);
-        X += spread_x(d) * REPEAT_QUARTER(B, 0);
-        X += spread_x(g) * REPEAT_QUARTER(t, 1);
-        real By = wx * REPEAT_QUARTER(B, 1), ty = wx * REPEAT_QUARTER(t, 2);
-        real Bz = wx * REPEAT_QUARTER(B, 2), tz = wx * REPEAT_QUARTER(t, 3);
-        real Z[4];
+        real wx = spread(real_load(quad_of(s->wx, k)));
+        real X = real_load(s->rows[0][k]), Y[3], Z[3];
+        const float *ry = s->rows[1][k], *rz = width == 3 ? ry + 8 : s->rows[2][k];
         UNROLL
-        for (int c = 0; c < depth; c++)
-            Z[c] = d[8 + c] * Bz + g[8 + c] * tz;
-        UNROLL
-        for (int b = 0; b < width; b++) {
-            real P = w[4 + b] * X + d[4 + b] * By + g[4 + b] * ty;
-            UNROLL
-            for (int c = 0; c < depth; c++) {
-                acc[4 * c + b] += depth == 1 ? P : w[8 + c] * P;
-                if (depth > 1)
-                    acc[4 * c + b] += w[4 + b] * Z[c];
-            }
+        for (int j = 0; j < width - 1; j++) {
+            Y[j] = s->weight[0][j][k] * X + wx * repeat_four(ry + 4 * j);
+            Z[j] = wx * repeat_four(rz + 4 * j);
         }
+        add_particle(acc, s, k, X, Y, Z, width, depth);
     }
-    lines_store(acc, s->tile[0], cell, width, depth);
+    slab_add(acc, s->slab[0], cell, width, depth);
+}
+
+/* Stage up to 16 particles. */
+FN void p2g_stage(const cpu_pass *pass, const uint32_t *order, int count, cpu_scratch *scratch,
+                  int width, int depth, bool apic)
+{
+    particles p = particles_load(pass, order, count, true);
+    lane_stencil stencil = lane_stencil_of(p.x, width);
+    lane_stencil_stage(scratch, &stencil, width, depth, !apic);
+    if (apic)
+        stage_affine(pass, order, count, &p, &stencil, scratch, width, depth);
+    else
+        stage_flip(pass, &p, scratch);
 }
 
 FN void p2g_block(const cpu_pass *pass, uint32_t index, cpu_scratch *scratch, int width, int depth,
@@ -95,15 +179,17 @@ FN void p2g_block(const cpu_pass *pass, uint32_t index, cpu_scratch *scratch, in
 {
     const cpu_block *block = &pass->grid->blocks[index];
     const uint32_t *order = pass->order + block->first;
-    memset(scratch->tile, 0, sizeof scratch->tile[0] * (apic ? 1 : 2));
+    int fields = apic ? 1 : 2;
+    memset(scratch->tile, 0, sizeof scratch->tile[0] * (size_t)fields);
+    memset(scratch->slab, 0, sizeof scratch->slab[0] * (size_t)fields);
     uint32_t staged = 0, batch = 0; /* particles [staged - batch, staged) are in scratch */
     uint32_t at = 0;
     for (int cell = 0; cell < CPU_CELLS; cell++) {
         uint32_t end = at + block->cell_count[cell];
         while (at < end) {
             if (at == staged) {
-                batch = block->count - staged < BATCH ? block->count - staged : BATCH;
-                p2g_stage(pass, order + staged, (int)batch, scratch, width, apic);
+                batch = block->count - staged < 16 ? block->count - staged : 16;
+                p2g_stage(pass, order + staged, (int)batch, scratch, width, depth, apic);
                 staged += batch;
             }
             uint32_t start = staged - batch, stop = end < staged ? end : staged;
@@ -112,14 +198,16 @@ FN void p2g_block(const cpu_pass *pass, uint32_t index, cpu_scratch *scratch, in
                 scatter_affine(pass, order + start, scratch, i, j, cell, width, depth);
             } else {
                 scatter_mass(pass, order + start, scratch, i, j, cell, width, depth);
-                scatter_force(scratch, i, j, cell, width, depth);
+                scatter_impulse(scratch, i, j, cell, width, depth);
             }
             at = stop;
         }
+        if (cell % 16 == 15)
+            for (int f = 0; f < fields; f++)
+                slab_give(scratch->slab[f], scratch->tile[f], cell / 16, depth);
     }
-    tile_move(block, pass->grid->field[0], scratch->tile[0], depth, true);
-    if (!apic)
-        tile_move(block, pass->grid->field[1], scratch->tile[1], depth, true);
+    for (int f = 0; f < fields; f++)
+        tile_move(block, pass->grid->field[f], scratch->tile[f], depth, true);
 }
 
 #endif

@@ -16,20 +16,6 @@ typedef struct particles {
     real m, V0, mu0, lambda0; /* when loaded whole */
 } particles;
 
-/* B by columns, one a quarter; the last quarter is whatever follows in memory. */
-FN real affine_load(const cpu_affine *B)
-{
-    return real_load(&B->column[0][0]);
-}
-
-FN void affine_store(cpu_affine *B, real columns)
-{
-    eight first = __builtin_shufflevector(columns, columns, 0, 1, 2, 3, 4, 5, 6, 7);
-    four last = __builtin_shufflevector(columns, columns, 8, 9, 10, 11);
-    memcpy(B->column[0], &first, sizeof first);
-    memcpy(B->column[2], &last, sizeof last);
-}
-
 /* Two halves of eight fields each become eight registers of sixteen lanes. */
 FN void cold_load(const cpu_cold *cold, const uint32_t slot[16], real field[8])
 {
@@ -112,26 +98,27 @@ FN particles particles_load(const cpu_pass *pass, const uint32_t *order, int cou
 {
     uint32_t slot[16];
     slots_of(order, count, slot);
-    real hot[16], cold[8] = {0};
+    real hot[16], cold[8];
     UNROLL
     for (int k = 0; k < 16; k++)
         memcpy(&hot[k], &pass->hot[slot[k]], sizeof hot[k]);
     transpose(hot);
-    if (whole)
+    particles p; /* field by field: gcc would fill a whole one with zeros in memory first */
+    if (whole) {
         cold_load(pass->cold, slot, cold);
-    else
+        p.m = cold[4];
+        p.V0 = cold[5];
+        p.mu0 = cold[6];
+        p.lambda0 = cold[7];
+    } else {
         cold_load_first(pass->cold, slot, cold);
-    particles p = {
-        .J_P = hot[15],
-        .xi = cold[0],
-        .theta_c = cold[1],
-        .theta_s = cold[2],
-        .log_wave2 = cold[3],
-        .m = cold[4],
-        .V0 = cold[5],
-        .mu0 = cold[6],
-        .lambda0 = cold[7],
-    };
+        p.m = p.V0 = p.mu0 = p.lambda0 = real_of(0);
+    }
+    p.J_P = hot[15];
+    p.xi = cold[0];
+    p.theta_c = cold[1];
+    p.theta_s = cold[2];
+    p.log_wave2 = cold[3];
     for (int i = 0; i < FIRN_DIM; i++) {
         p.x.e[i] = hot[i];
         p.v.e[i] = hot[3 + i];
@@ -141,14 +128,45 @@ FN particles particles_load(const cpu_pass *pass, const uint32_t *order, int cou
     return p;
 }
 
+/* B of up to 16 particles: B[4 k + 1 + i] is B_ik. */
+FN void affine_load(const cpu_pass *pass, const uint32_t *order, int count, real B[16])
+{
+    uint32_t slot[16];
+    slots_of(order, count, slot);
+    UNROLL
+    for (int k = 0; k < 16; k++) /* and what follows in memory */
+        B[k] = real_load(&pass->affine[slot[k]].column[0][0]);
+    transpose(B);
+}
+
+FN void affine_store(const cpu_pass *pass, const uint32_t *order, int count, real B[16])
+{
+    transpose(B);
+    UNROLL
+    for (int k = 0; k < 16; k++) {
+        if (k >= count)
+            continue;
+        eight first = __builtin_shufflevector(B[k], B[k], 0, 1, 2, 3, 4, 5, 6, 7);
+        four last = __builtin_shufflevector(B[k], B[k], 8, 9, 10, 11);
+        float *to = &pass->affine[order[k]].column[0][0];
+        memcpy(to, &first, sizeof first);
+        memcpy(to + 8, &last, sizeof last);
+    }
+}
+
 #if FIRN_DIM == 3
 
-FN void particles_store_hot(const cpu_pass *pass, const uint32_t *order, int count, particles p)
+FN void particles_store_hot(const cpu_pass *pass, const uint32_t *order, int count,
+                            const particles *p)
 {
-    real hot[16] = {p.x.e[0],      p.x.e[1],      p.x.e[2],      p.v.e[0],
-                    p.v.e[1],      p.v.e[2],      p.F_E.m[0][0], p.F_E.m[0][1],
-                    p.F_E.m[0][2], p.F_E.m[1][0], p.F_E.m[1][1], p.F_E.m[1][2],
-                    p.F_E.m[2][0], p.F_E.m[2][1], p.F_E.m[2][2], p.J_P};
+    real hot[16];
+    for (int i = 0; i < 3; i++) {
+        hot[i] = p->x.e[i];
+        hot[3 + i] = p->v.e[i];
+        for (int j = 0; j < 3; j++)
+            hot[6 + 3 * i + j] = p->F_E.m[i][j];
+    }
+    hot[15] = p->J_P;
     transpose(hot);
     if (count >= 16) {
         UNROLL

@@ -188,7 +188,7 @@ FN double solve_block(const cpu_system *s, uint32_t index, cpu_scratch *scratch,
         cell_run runs[BATCH];
         int count = next_runs(&walk, batch, runs);
         for (int k = 0; k < batch; k++)
-            stencil_stage(scratch, k, s->place[first + start + (uint32_t)k], width, false);
+            stencil_stage(scratch, k, s->place[first + start + (uint32_t)k], width);
         for (int k = 0; k < count; k++)
             gather_gradient(scratch, runs[k], width, depth);
         for (int k = 0; k < batch; k += 16)
@@ -303,7 +303,7 @@ FN void blocks_block(const cpu_system *s, uint32_t index, cpu_scratch *scratch, 
         tangent_to_rows(&tangents[start / 16], &rows);
         for (int n = 0; n < count; n++)
             for (int k = runs[n].first; k < runs[n].end; k++) {
-                stencil_stage(scratch, 0, s->place[first + start + (uint32_t)k], width, false);
+                stencil_stage(scratch, 0, s->place[first + start + (uint32_t)k], width);
                 scatter_blocks(rows.diagonal[k], scratch->w[0], scratch->s[0], scratch->tile[0],
                                runs[n].cell, width, depth);
                 if (!s->diagonal)

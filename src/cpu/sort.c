@@ -283,10 +283,31 @@ typedef struct curve_block {
     uint32_t block;
 } curve_block;
 
-static int by_curve(const void *a, const void *b)
+/* Let list[k] sink to its place in the heap of the first `count`. */
+static void sink(curve_block *list, uint32_t k, uint32_t count)
 {
-    const curve_block *x = a, *y = b;
-    return x->curve < y->curve ? -1 : x->curve > y->curve;
+    curve_block sinking = list[k];
+    for (uint32_t child; (child = 2 * k + 1) < count; k = child) {
+        if (child + 1 < count && list[child + 1].curve > list[child].curve)
+            child++;
+        if (list[child].curve <= sinking.curve)
+            break;
+        list[k] = list[child];
+    }
+    list[k] = sinking;
+}
+
+/* A heap sort, which needs no memory, as qsort may. */
+static void order_along_curve(curve_block *list, uint32_t count)
+{
+    for (uint32_t k = count / 2; k-- > 0;)
+        sink(list, k, count);
+    for (uint32_t rest = count; rest-- > 1;) {
+        curve_block last = list[0];
+        list[0] = list[rest];
+        list[rest] = last;
+        sink(list, 0, rest);
+    }
 }
 
 static void move_out(void *context, int thread, size_t begin, size_t end)
@@ -327,7 +348,7 @@ static void renumber(cpu_store *store, cpu_grid *grid)
         if (grid->blocks[b].count > 0)
             list[used++] = (curve_block){blocks_curve(grid->blocks[b].at), b};
     if (used > 0) {
-        qsort(list, used, sizeof *list, by_curve);
+        order_along_curve(list, used);
         memcpy(old, grid->blocks, grid->count * sizeof *old);
     }
     blocks_clear(grid);

@@ -14,16 +14,23 @@
 enum {
     TILE_LINE = 32, /* floats: 7 nodes of 4 channels, and 4 of padding that stay 0 */
     TILE_SIDE = 7,
-    TILE_FLOATS = TILE_SIDE * TILE_SIDE * TILE_LINE,
+    TILE_LINES = TILE_SIDE * TILE_SIDE,
+    TILE_FLOATS = TILE_LINES * TILE_LINE,
     BATCH = 32, /* particles staged at a time: what fits the first cache beside the tiles */
 };
 
 struct cpu_scratch {
     float tile[2][TILE_FLOATS];
+    /* For one particle at a time, of the solver: */
     float row[BATCH][16];
     float w[BATCH][16]; /* wx0..3 wy0..3 wz0..3 - */
     float s[BATCH][16]; /* slopes, likewise, per cell */
-    float d[BATCH][16]; /* node minus particle times weight, likewise, in cells */
+    /* For sixteen, of the step: lines.h */
+    float slab[2][TILE_LINES][16];
+    float weight[2][3][16], slope[2][3][16]; /* along y and z, of the nodes beside the middle */
+    float rows[3][16][16];
+    float wx[16][4], sx[16][4]; /* along x, by quad_of */
+    float behind[16];           /* that loads from the last of them may touch */
 } __attribute__((aligned(64)));
 
 /* What channel 0 of a velocity field holds, so that a gather also tells what the weights sum to. Not 1:
@@ -56,22 +63,12 @@ FN real stencil_slopes(real g, int width)
     return PER_NODE(-1, 1, 0, 0) + g * PER_NODE(1, -2, 1, 0);
 }
 
-/* Node minus particle, in cells. */
-FN real stencil_distances(real g, int width)
-{
-    return PER_NODE(0, 1, 2, 3) - (width == 4 ? R(1) : R(0.5)) - g;
-}
-
-/* Fills the rows w, s and (for APIC) d of a particle from its offset, behind which sixteen floats may
- * be read. */
-FN void stencil_stage(cpu_scratch *scratch, int slot, const float *offset, int width, bool apic)
+/* Fills the rows w and s of a particle from its offset, behind which sixteen floats may be read. */
+FN void stencil_stage(cpu_scratch *scratch, int slot, const float *offset, int width)
 {
     real g = spread(real_load(offset));
-    real w = stencil_weights(g, width);
-    real_store(scratch->w[slot], w);
+    real_store(scratch->w[slot], stencil_weights(g, width));
     real_store(scratch->s[slot], stencil_slopes(g, width));
-    if (apic)
-        real_store(scratch->d[slot], w * stencil_distances(g, width));
 }
 
 /* wx0 four times, wx1 four times, ...: a weight along x for each node of a line. */

@@ -44,6 +44,17 @@ FN real fused(real a, real b, real c)
                             4 * (q) + 2, 4 * (q) + 3, 4 * (q), 4 * (q) + 1, 4 * (q) + 2,           \
                             4 * (q) + 3)
 
+/* The same of four floats in memory, behind which sixteen may be read. */
+FN real repeat_four(const float *from)
+{
+#if defined(__AVX512F__)
+    return _mm512_broadcast_f32x4(_mm_loadu_ps(from));
+#else
+    real x = real_load(from);
+    return REPEAT_QUARTER(x, 0);
+#endif
+}
+
 /* The first quarter spread: (a b c d ...) -> (a a a a  b b b b  c c c c  d d d d) */
 FN real spread(real x)
 {

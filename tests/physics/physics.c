@@ -38,6 +38,8 @@ void use_backend(int argc, char **argv)
 {
     if (argc > 1)
         options.backend = argv[1];
+    if (argc > 2)
+        cmocka_set_test_filter(argv[2]);
     if (strcmp(options.backend, "cuda") == 0 && !strstr(firn_features(), "backends: cuda")) {
         printf("no GPU here: %s\n", firn_features());
         exit(77);

@@ -48,7 +48,7 @@ const char *method_name(method m);
 
 /* ---- Simulations ----------------------------------------------------------------------------- */
 
-/* Name the backend of this program: argv[1], or ref. */
+/* Name the backend of this program: argv[1], or ref; and the tests of it to run, argv[2], by a pattern. */
 void use_backend(int argc, char **argv);
 firn_sim_options backend_options(void);
 void use_options(firn_sim_options chosen); /* for the simulations made from now on */
