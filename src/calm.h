@@ -24,8 +24,8 @@ static inline double calm_body_speed(const collider_set *colliders, const double
     return speed;
 }
 
-static inline float calm_speed(const firn_settings *settings, double dt, double max_speed,
-                               double body_speed)
+EVERYWHERE float calm_speed(const firn_settings *settings, double dt, double max_speed,
+                            double body_speed)
 {
     double cell = settings->cell_size / dt; /* m/s: a cell in this step */
     double flip = settings->transfer == FIRN_APIC ? 0 : 2 * settings->blend;

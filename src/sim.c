@@ -10,7 +10,8 @@
  */
 #include <math.h>
 
-#include "method/time_step.h"
+#include "batch.h"
+#include "firn/advance.h"
 #include "sim.h"
 #include "status.h"
 
@@ -26,28 +27,31 @@ static double body_limit(firn_sim *sim, double snow_speed, double dt)
                              fmin(dt, 1 / s->fps));
 }
 
-sim_choice sim_choose(firn_sim *sim)
+static time_step_solver solver_of(const firn_sim *sim)
+{
+    switch (sim->scene->settings.integrator) {
+    case FIRN_SEMI_IMPLICIT:
+        return TIME_STEP_ALWAYS_SOLVES;
+    case FIRN_CHEAPER:
+        return sim->ops->has_solver ? TIME_STEP_SOLVES_WHEN_CHEAPER : TIME_STEP_NEVER_SOLVES;
+    default:
+        return TIME_STEP_NEVER_SOLVES;
+    }
+}
+
+time_step_choice sim_choose(firn_sim *sim)
 {
     const firn_settings *s = &sim->scene->settings;
-    const double *g = s->gravity;
     step_limits limits;
     sim->ops->limits(sim->state, &limits);
     limits.max_speed = fmax(limits.max_speed, flow_speed(sim));
-    double acceleration = sqrt(g[0] * g[0] + g[1] * g[1] + g[2] * g[2]);
-    double implicit_dt =
-        body_limit(sim, limits.max_speed,
-                   time_step_travel(s->cell_size, limits.max_speed, acceleration, s->travel));
-    sim_choice c = {.explicit_dt =
-                        body_limit(sim, limits.max_speed,
-                                   time_step_stable(s->cell_size, limits.max_wave_speed,
-                                                    limits.max_speed, sim->cfl, s->travel))};
-    double long_dt = s->time_step > 0 ? s->time_step : implicit_dt;
-    c.implicit = s->integrator == FIRN_SEMI_IMPLICIT ||
-                 (s->integrator == FIRN_CHEAPER && sim->ops->has_solver &&
-                  time_step_implicit_pays(c.explicit_dt, long_dt));
-    c.automatic_dt = c.implicit ? implicit_dt : c.explicit_dt;
-    c.dt = s->time_step > 0 ? s->time_step : c.automatic_dt;
-    return c;
+    double explicit_dt = body_limit(sim, limits.max_speed,
+                                    time_step_stable(s->cell_size, limits.max_wave_speed,
+                                                     limits.max_speed, sim->cfl, s->travel));
+    double implicit_dt = body_limit(
+        sim, limits.max_speed,
+        time_step_travel(s->cell_size, limits.max_speed, time_step_pull(s->gravity), s->travel));
+    return time_step_choose(explicit_dt, implicit_dt, s->time_step, solver_of(sim));
 }
 
 /* The first frame time after now. */
@@ -59,14 +63,12 @@ static int next_frame(const firn_sim *sim)
     return next;
 }
 
+static double next_frame_time(const firn_sim *sim)
+{
+    return next_frame(sim) / sim->scene->settings.fps;
+}
+
 /* ---- One step -------------------------------------------------------------------------------- */
-
-/* A step that failed once is likely to fail again at that size: after a success the limit grows by an
- * eighth, so that it takes six good steps to come back to the size that failed. */
-static const double RECOVERY = 1.125;
-
-/* No run can be meant to take such steps, s. */
-static const double LEAST_STEP = 1e-12;
 
 static void count_work(firn_sim *sim, const step_report *report)
 {
@@ -79,25 +81,27 @@ static void count_work(firn_sim *sim, const step_report *report)
         progress->stage_ms[k] += report->stage_ms[k];
 }
 
-static void finish_step(firn_sim *sim, const step_report *report, int next, double dt)
+/* Steps that are done, the last of them at the batch's time. */
+static firn_status finish_steps(firn_sim *sim, const step_batch *batch, const step_report *report)
 {
-    double frame_time = next / sim->scene->settings.fps;
-    sim->time = time_step_end(sim->time, frame_time, dt);
-    sim->frame = sim->time == frame_time ? next : sim->frame;
-    sim->step++;
+    double since = sim->time;
+    sim->frame = batch->time == batch->frame_time ? next_frame(sim) : sim->frame;
+    sim->time = batch->time;
+    sim->dt_limit = batch->dt_limit;
+    sim->step += batch->steps;
     sim->active_nodes = report->active_nodes;
     firn_progress *progress = &sim->progress;
-    progress->steps++;
+    progress->steps += batch->steps;
     progress->implicit_steps += report->converged;
-    progress->dt_min = fmin(progress->dt_min, dt);
-    progress->dt_max = fmax(progress->dt_max, dt);
+    progress->dt_min = fmin(progress->dt_min, batch->dt_min);
+    progress->dt_max = fmax(progress->dt_max, batch->dt_max);
+    return flow_update(sim, since);
 }
 
 /* One step of at most `limit`, halved until it succeeds or would be smaller than the floor. */
-static firn_status try_step(firn_sim *sim, sim_choice choice, double limit, double floor)
+static firn_status try_step(firn_sim *sim, time_step_choice choice, double limit, double floor)
 {
-    int next = next_frame(sim);
-    double frame_time = next / sim->scene->settings.fps;
+    double frame_time = next_frame_time(sim);
     firn_status status = collider_set_move(&sim->colliders, sim->time);
     if (status != FIRN_OK)
         return status;
@@ -108,10 +112,13 @@ static firn_status try_step(firn_sim *sim, sim_choice choice, double limit, doub
         status = sim->ops->step(sim->state, &plan, &report);
         count_work(sim, &report);
         if (status == FIRN_OK) {
-            double since = sim->time;
-            finish_step(sim, &report, next, dt);
-            sim->dt_limit = RECOVERY * limit < choice.dt ? RECOVERY * limit : 0;
-            status = flow_update(sim, since);
+            step_batch done = {.frame_time = frame_time,
+                               .time = time_step_end(sim->time, frame_time, dt),
+                               .dt_limit = time_step_recovered(choice.dt, limit),
+                               .steps = 1,
+                               .dt_min = dt,
+                               .dt_max = dt};
+            status = finish_steps(sim, &done, &report);
         }
         if (status != FIRN_BLOWUP)
             return status;
@@ -129,15 +136,42 @@ firn_status firn_sim_step(firn_sim *sim)
     if (sim->blown_up)
         return fail(FIRN_BLOWUP, "the simulation blew up at step %llu and cannot go on",
                     (unsigned long long)sim->step);
-    sim_choice choice = sim_choose(sim);
-    double smallest = ldexp(fmin(choice.dt, choice.explicit_dt), -sim->scene->settings.retries);
-    double floor = fmax(smallest, LEAST_STEP);
+    time_step_choice choice = sim_choose(sim);
+    double floor = time_step_floor(choice.dt, choice.explicit_dt, sim->scene->settings.retries);
     if (!(choice.dt >= floor))
         return sim_report_tiny_step(sim, choice.dt, floor);
-    double limit = choice.dt;
-    if (sim->dt_limit > 0)
-        limit = fmin(limit, fmax(sim->dt_limit, floor));
+    double limit = time_step_held_back(choice.dt, sim->dt_limit, floor);
     return try_step(sim, choice, limit, floor);
+}
+
+/* Whether the backend may go on by itself: it knows neither the first step, nor solves, nor bodies that
+ * limit steps. */
+static bool may_run_ahead(firn_sim *sim)
+{
+    return batch_of(sim->ops) && sim->step > 0 && !sim->blown_up && flow_steps(sim) > 1 &&
+           !sim->colliders.limits_steps && !sim_choose(sim).implicit;
+}
+
+/* As many steps as the backend takes at a time, perhaps none. */
+static firn_status run_ahead(firn_sim *sim, uint64_t most)
+{
+    uint64_t undisturbed = flow_steps(sim);
+    step_batch batch = {.wanted = most < undisturbed ? most : undisturbed,
+                        .frame_time = next_frame_time(sim),
+                        .time = sim->time,
+                        .cfl = sim->cfl,
+                        .dt_limit = sim->dt_limit};
+    step_report report;
+    firn_status status = batch_of(sim->ops)(sim->state, &batch, &report);
+    count_work(sim, &report);
+    return status == FIRN_OK && batch.steps > 0 ? finish_steps(sim, &batch, &report) : status;
+}
+
+firn_status firn_sim_advance(firn_sim *sim, uint64_t most)
+{
+    const uint64_t before = sim->step;
+    firn_status status = most > 1 && may_run_ahead(sim) ? run_ahead(sim, most) : FIRN_OK;
+    return status == FIRN_OK && sim->step == before && most > 0 ? firn_sim_step(sim) : status;
 }
 
 firn_status firn_sim_advance_frame(firn_sim *sim, firn_stop_fn *stop, void *user)
@@ -146,7 +180,7 @@ firn_status firn_sim_advance_frame(firn_sim *sim, firn_stop_fn *stop, void *user
     for (int target = next_frame(sim); sim->frame < target && status == FIRN_OK;) {
         if (stop && stop(sim, user))
             return fail(FIRN_STOPPED, "stopped at step %llu", (unsigned long long)sim->step);
-        status = firn_sim_step(sim);
+        status = firn_sim_advance(sim, stop ? 1 : UINT64_MAX);
     }
     return status;
 }

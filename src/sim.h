@@ -5,6 +5,7 @@
 #define FIRN_SRC_SIM_H
 
 #include "backend.h"
+#include "method/time_step.h"
 #include "scene/model.h"
 #include "sim_flow.h"
 
@@ -43,14 +44,8 @@ firn_status sim_fill(firn_sim *sim, size_t object, size_t first, const sample_po
 firn_status sim_check_values(firn_attribute attribute, const double *values, size_t first,
                              size_t count, int dimensions);
 
-/* The step to take now, before any failure, and by which integrator. */
-typedef struct sim_choice {
-    double dt;
-    double automatic_dt; /* the same if the scene did not fix it */
-    double explicit_dt;  /* the largest that is stable without a solve */
-    bool implicit;
-} sim_choice;
-sim_choice sim_choose(firn_sim *sim);
+/* The step to take now, before any failure. */
+time_step_choice sim_choose(firn_sim *sim);
 
 /* The end of a run: FIRN_BLOWUP and its message, for a step that failed at `dt` after so many halvings,
  * and for an automatic step below `floor`. */

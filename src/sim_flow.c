@@ -206,6 +206,13 @@ static firn_status kill(firn_sim *sim)
     return status;
 }
 
+uint64_t flow_steps(const firn_sim *sim)
+{
+    if (sim->flow.emitter_count > 0)
+        return 1;
+    return sim->scene->kill_count > 0 ? KILL_EVERY - sim->step % KILL_EVERY : UINT64_MAX;
+}
+
 firn_status flow_update(firn_sim *sim, double since)
 {
     bool on_frame = sim->time == sim->frame / sim->scene->settings.fps;

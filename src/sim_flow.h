@@ -34,6 +34,9 @@ uint64_t flow_count(const firn_scene *scene, const flow_emitter *e, double time)
  * snow is there yet. */
 double flow_speed(const firn_sim *sim);
 
+/* How many steps may follow each other before an update. */
+uint64_t flow_steps(const firn_sim *sim);
+
 /* Let out what is due after `since` (negative: from the very start) until the simulation's time, and
  * remove what is to go. */
 firn_status flow_update(firn_sim *sim, double since);

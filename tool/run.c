@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "console.h"
+#include "firn/advance.h"
 #include "firn/io.h"
 #include "shell.h"
 #include "signals.h"
@@ -82,10 +83,9 @@ static stop_reason reason_to_stop(const run *r)
     return STOP_NONE;
 }
 
-static bool ask_to_stop(const firn_sim *sim, void *user)
+static bool asked_to_stop(run *r)
 {
-    run *r = user;
-    progress_step(&r->progress, sim);
+    progress_step(&r->progress, r->sim);
     r->stop = reason_to_stop(r);
     return r->stop != STOP_NONE;
 }
@@ -225,11 +225,26 @@ static int stop(run *r)
     return FIRN_STOPPED;
 }
 
+/* Steps until the next frame, unless there is a reason to stop: looked for as often as the backend lets us. */
+static firn_status advance_frame(run *r)
+{
+    const int frame = firn_sim_frame(r->sim);
+    firn_status status = FIRN_OK;
+    while (firn_sim_frame(r->sim) == frame && status == FIRN_OK) {
+        if (asked_to_stop(r))
+            return FIRN_STOPPED;
+        uint64_t most = r->options.steps >= 0 ? (uint64_t)r->options.steps - firn_sim_steps(r->sim)
+                                              : UINT64_MAX;
+        status = firn_sim_advance(r->sim, most);
+    }
+    return status;
+}
+
 /* Steps until the run is done, fails, or is asked to stop. */
 static int simulate(run *r)
 {
     while (!is_done(r)) {
-        firn_status status = firn_sim_advance_frame(r->sim, ask_to_stop, r);
+        firn_status status = advance_frame(r);
         int code = 0;
         if (status == FIRN_OK)
             code = finish_frame(r);

@@ -10,6 +10,9 @@ from .frame import format_of
 from .scene import as_scene, options
 
 
+MANY = 2**64 - 1  # steps
+
+
 class Simulation(Handle):
     """Snow that can be stepped.
 
@@ -41,8 +44,9 @@ class Simulation(Handle):
 
     def step(self, count=1):
         """Steps of at most the stable time step, landing on frame times."""
-        for _ in range(count):
-            self._call(lib.firn_sim_step)
+        end = self.steps + count
+        while self.steps < end:
+            self._call(lib.firn_sim_advance, end - self.steps)
 
     def advance(self, frames=1, stop=None):
         """Steps until so many more frame times are reached. `stop` is asked before each step; returns
@@ -52,7 +56,7 @@ class Simulation(Handle):
             while self.frame == before:
                 if stop is not None and stop(self):
                     return False
-                self.step()
+                self._call(lib.firn_sim_advance, 1 if stop else MANY)
         return True
 
     def run(self, frames=None):

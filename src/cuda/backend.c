@@ -16,3 +16,8 @@ const backend_ops cuda_backend = {
     .bounds = cuda_bounds,
     .memory = cuda_memory,
 };
+
+batch_fn *batch_of(const backend_ops *ops)
+{
+    return ops == &cuda_backend ? cuda_steps : NULL;
+}

@@ -7,7 +7,7 @@
 #ifndef FIRN_CUDA_CUDA_H
 #define FIRN_CUDA_CUDA_H
 
-#include "backend.h"
+#include "batch.h"
 
 /* The first GPU that can run this build, such as "NVIDIA H200"; NULL when there is none, and then
  * `why` (may be NULL) says what is missing. */
@@ -28,6 +28,7 @@ firn_status cuda_set(backend *self, firn_attribute attribute, size_t first, size
 firn_status cuda_get(const backend *self, firn_attribute attribute, size_t first, size_t count,
                      double *values);
 firn_status cuda_step(backend *self, const step_plan *plan, step_report *report);
+batch_fn cuda_steps;
 void cuda_limits(backend *self, step_limits *limits);
 void cuda_bounds(const backend *self, double low[3], double high[3]);
 

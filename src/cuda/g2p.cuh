@@ -110,7 +110,7 @@ static __device__ __forceinline__ deformation return_particle(const pass_view &s
 
 static __device__ __forceinline__ bool is_slow(const pass_view &s, const vec &v)
 {
-    return vec_norm2(v) <= s.cell_speed * s.cell_speed;
+    return vec_norm2(v) <= s.cell_speed() * s.cell_speed();
 }
 
 static __device__ __forceinline__ bool is_sound(float stretch, float J)
@@ -152,7 +152,7 @@ static __device__ __forceinline__ void move(const pass_view &s, uint32_t k, cons
         return;
     }
     limits->add_velocity(v);
-    float per_step = s.dt * s.inv_h * 0x1p26f;
+    float per_step = s.dt() * s.inv_h * 0x1p26f;
     bool drifted = false;
     for (int a = 0; a < 3; a++) {
         at.e[a] += __float2int_rn(v.e[a] * per_step);
@@ -285,7 +285,7 @@ static __device__ __forceinline__ bool update(const pass_view &s, uint32_t block
     }
     mat F = stage.F();
     float J = stage[STAGED_J_P], theta_c = stage[STAGED_THETA_C], theta_s = stage[STAGED_THETA_S];
-    F = mat_mad(F, s.inv_h * s.dt, mat_mul(from.grad, F));
+    F = mat_mad(F, s.inv_h * s.dt(), mat_mul(from.grad, F));
     if (step07_yields(F, theta_c, theta_s)) {
         deformation r = return_particle(s, F, J, theta_c, theta_s);
         F = r.F_E;
@@ -314,11 +314,10 @@ static __device__ __forceinline__ void list_touching(const pass_view &s, bool to
         s.touching[first + (uint32_t)__popc(all & ((1u << lane) - 1))] = k;
 }
 
-/* Whether there is anything to do: not when sums overflowed, nor where nodes are wild, until a trial went
- * well. */
+/* Whether there is anything to do: not when sums overflowed, nor when a trial of wild nodes went wrong. */
 static __device__ __forceinline__ bool g2p_is_due(const pass_view &s)
 {
-    return sums_hold(s.out) && (s.tried || !s.out->wild);
+    return !s.halted() && sums_hold(s.out) && !(s.out->wild && s.out->bad_row_mark);
 }
 
 /* A home block a CUDA block. */
@@ -382,7 +381,7 @@ static __device__ __forceinline__ void try_particle(const pass_view &s, uint32_t
     place at = load_place(s.p, k);
     gathered from = gather<WIDTH, DEPTH, APIC>(stencil<WIDTH, DEPTH>(at), tile);
     mat F = load_mat(s.p, F_FIRST, k);
-    F = mat_mad(F, s.inv_h * s.dt, mat_mul(from.grad, F));
+    F = mat_mad(F, s.inv_h * s.dt(), mat_mul(from.grad, F));
     deformation r =
         return_particle(s, F, s.p.array[J_P][k], s.p.array[THETA_C][k], s.p.array[THETA_S][k]);
     vec v = APIC ? from.v : vec_mad(from.v, s.blend, load_velocity(s.p, k));
@@ -408,7 +407,7 @@ static __global__ void __launch_bounds__(THREADS, 2) try_kernel(const pass_view 
 {
     __shared__ velocity_tile<WIDTH, DEPTH, APIC> tile;
     __shared__ uint32_t near[DIRECTIONS];
-    if (!sums_hold(s.out))
+    if (s.halted() || !s.out->wild || !sums_hold(s.out))
         return;
     for (uint32_t block = blockIdx.x; block < s.grid.home_count; block += gridDim.x) {
         __syncthreads();

@@ -17,12 +17,12 @@ static __device__ __forceinline__ bool too_large(int sum)
 template <int WIDTH>
 static __device__ __forceinline__ bool node_is_wild(const pass_view &s, const vec &v, int mass)
 {
-    float w = (float)mass * s.harmless;
+    float w = (float)mass * s.harmless();
     float slope = WIDTH == 4 ? 0.5f * cbrtf(36 * w * w) : sqrtf(2 * w);
     float share = fminf(1, 64 * slope);
     bool wild = false;
     for (int i = 0; i < 3; i++)
-        wild = wild || !(share * fabsf(v.e[i]) <= s.calm);
+        wild = wild || !(share * fabsf(v.e[i]) <= s.calm());
     return wild;
 }
 
@@ -58,21 +58,21 @@ static __device__ __forceinline__ node_motion node_motion_of(const pass_view &s,
     m.v = m.v_old = vec_zero();
     if (m.mass <= 0)
         return m;
-    float per_mass = s.mass_scale / (s.momentum_scale * (float)m.mass);
+    float per_mass = s.mass_scale() / (s.momentum_scale() * (float)m.mass);
     for (int i = 0; i < 3; i++)
-        m.v_old.e[i] = s.frame[i] + (float)p[i] * per_mass;
+        m.v_old.e[i] = s.frame(i) + (float)p[i] * per_mass;
     m.v = m.v_old;
     if (!APIC) {
         unsigned long long c = sums[2], d = sums[3];
         int f[3] = {fixed_low(c), fixed_high(c), fixed_low(d)};
-        float force_per_mass = s.mass_scale / (s.force_scale * (float)m.mass);
+        float force_per_mass = s.mass_scale() / (s.force_scale() * (float)m.mass);
         for (int i = 0; i < 3; i++) {
             m.overflow = m.overflow || too_large(f[i]);
             m.v.e[i] += (float)f[i] * force_per_mass;
         }
     }
     for (int i = 0; i < 3; i++)
-        m.v.e[i] += s.dt * s.gravity[i];
+        m.v.e[i] += s.dt() * s.gravity[i];
     if (s.planar)
         m.v.e[2] = m.v_old.e[2] = 0;
     return m;

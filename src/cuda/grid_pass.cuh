@@ -49,6 +49,8 @@ static __global__ void __launch_bounds__(THREADS) bodies_kernel(const pass_view 
 template <int WIDTH, bool APIC>
 static __global__ void __launch_bounds__(THREADS) grid_kernel(const pass_view s)
 {
+    if (s.halted())
+        return;
     uint32_t block = blockIdx.x * (THREADS / BLOCK_CELLS) + threadIdx.x / BLOCK_CELLS;
     int node = threadIdx.x % BLOCK_CELLS;
     bool exists = block < s.grid.block_count;

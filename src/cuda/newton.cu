@@ -18,7 +18,7 @@ template <int WIDTH, int DEPTH> struct newton_memory {
         for (int n = threadIdx.x; n < 6 * tile_shape<WIDTH, DEPTH>::SIZE; n += blockDim.x)
             sums[0][n] = 0;
         __syncthreads();
-        vector_load<WIDTH, DEPTH>(s.vector[SOLVE_V], near, s.pass.frame, tile);
+        vector_load<WIDTH, DEPTH>(s.vector[SOLVE_V], near, s.pass.now->frame, tile);
         __syncthreads();
     }
 };
@@ -29,7 +29,7 @@ static __device__ __forceinline__ mat deformed(const solve_view &s, const stenci
                                                const vector_tile<WIDTH, DEPTH> &tile)
 {
     mat grad = gather_gradient<WIDTH, DEPTH>(at, tile);
-    return mat_mad(F_E, s.pass.dt / s.pass.cell_size, mat_mul(grad, F_E));
+    return mat_mad(F_E, s.pass.dt() / s.pass.cell_size, mat_mul(grad, F_E));
 }
 
 /* ---- Forces ------------------------------------------------------------------------------------- */

@@ -31,7 +31,7 @@ static __device__ __forceinline__ float row_size(const mat &m, int a)
 
 static __device__ __forceinline__ vec framed_velocity(const pass_view &s, uint32_t k)
 {
-    vec frame = {{s.frame[0], s.frame[1], s.frame[2]}};
+    vec frame = {{s.frame(0), s.frame(1), s.frame(2)}};
     return vec_sub(load_velocity(s.p, k), frame);
 }
 
@@ -49,7 +49,7 @@ static __device__ __forceinline__ mat impulse_of(const pass_view &s, uint32_t k,
         svd d = svd_of(F);
         stress = snow_kirchhoff(d.U, d.sigma, hard);
     }
-    return mat_scale(stress, -s.dt * s.inv_h * scale);
+    return mat_scale(stress, -s.dt() * s.inv_h * scale);
 }
 
 /* (m_i, m_i v_i) += w_ip (m, m v) and dt f_i += t grad w_ip, separately: FLIP needs v_i before forces. */
@@ -58,14 +58,14 @@ static __device__ __forceinline__ void scatter_flip(const pass_view &s, uint32_t
 {
     using T = tile_shape<WIDTH, DEPTH>;
     const stencil<WIDTH, DEPTH> at(load_place(s.p, k));
-    float m = s.p.array[MASS][k], M = m * s.mass_scale;
-    vec P = vec_scale(framed_velocity(s, k), m * s.momentum_scale);
-    mat t = impulse_of(s, k, s.force_scale);
+    float m = s.p.array[MASS][k], M = m * s.mass_scale();
+    vec P = vec_scale(framed_velocity(s, k), m * s.momentum_scale());
+    mat t = impulse_of(s, k, s.force_scale());
     const float heaviest = stencil_most_weight(WIDTH, DEPTH), most = stencil_most(WIDTH, DEPTH);
     int left[7] = {__float2int_rn(M)};
     for (int a = 0; a < 3; a++) {
-        require(&s.out->momentum_needed, heaviest * fabsf(P.e[a]), s.momentum_scale);
-        require(&s.out->force_needed, most * row_size(t, a), s.force_scale);
+        require(&s.out->momentum_needed, heaviest * fabsf(P.e[a]), s.momentum_scale());
+        require(&s.out->force_needed, most * row_size(t, a), s.force_scale());
         left[1 + a] = __float2int_rn(P.e[a]);
         left[4 + a] = 0;
     }
@@ -107,17 +107,17 @@ static __device__ __forceinline__ void scatter_apic(const pass_view &s, uint32_t
 {
     using T = tile_shape<WIDTH, DEPTH>;
     const stencil<WIDTH, DEPTH> at(load_place(s.p, k));
-    float m = s.p.array[MASS][k], M = m * s.mass_scale, scale = m * s.momentum_scale;
+    float m = s.p.array[MASS][k], M = m * s.mass_scale(), scale = m * s.momentum_scale();
     vec P = vec_scale(framed_velocity(s, k), scale);
     /* C (x_i - x_p) = (B / h) D^-1 h^2 d, d in cells */
     mat Q = mat_scale(load_mat(s.p, B_FIRST, k), (WIDTH == 4 ? 3.0f : 4.0f) * scale);
-    mat t = impulse_of(s, k, s.momentum_scale);
+    mat t = impulse_of(s, k, s.momentum_scale());
     int left[4] = {__float2int_rn(M)};
     for (int a = 0; a < 3; a++) {
         float size = fabsf(P.e[a]) + row_size(Q, a) * s.reach;
         size =
             stencil_most_weight(WIDTH, DEPTH) * size + stencil_most(WIDTH, DEPTH) * row_size(t, a);
-        require(&s.out->momentum_needed, size, s.momentum_scale);
+        require(&s.out->momentum_needed, size, s.momentum_scale());
         left[1 + a] = __float2int_rn(P.e[a]);
     }
     int *first = tile + at.first();
@@ -184,6 +184,8 @@ static __global__ void __launch_bounds__(P2G_THREADS, P2G_BLOCKS) p2g_kernel(con
     using T = tile_shape<WIDTH, DEPTH>;
     __shared__ int tile[(APIC ? 4 : 7) * T::SIZE];
     __shared__ uint32_t near[DIRECTIONS];
+    if (s.halted())
+        return;
     uint32_t block = blockIdx.x, first = s.grid.first[block], count = s.grid.count[block];
     near_load(s.grid, block, near);
     for (int n = threadIdx.x; n < (APIC ? 4 : 7) * T::SIZE; n += P2G_THREADS)

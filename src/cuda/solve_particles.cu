@@ -64,7 +64,7 @@ static __global__ void __launch_bounds__(THREADS) prepare_kernel(const solve_vie
     if constexpr (AT_V) {
         near_load(s.pass.grid, blockIdx.x, near);
         __syncthreads();
-        vector_load<WIDTH, DEPTH>(s.vector[vector], near, s.pass.frame, tile);
+        vector_load<WIDTH, DEPTH>(s.vector[vector], near, s.pass.now->frame, tile);
         __syncthreads();
     }
     for (uint32_t k = first + threadIdx.x; k < first + count; k += THREADS) {
@@ -269,7 +269,7 @@ static __global__ void __launch_bounds__(THREADS) note_kernel(const __grid_const
     node_motion m = {};
     if (!(s.pass.planar && node >= 16))
         m = node_motion_of<APIC>(s.pass, block, node);
-    float inv_sqrt_m = m.mass > 0 ? 1 / sqrtf((float)m.mass / s.pass.mass_scale) : 0;
+    float inv_sqrt_m = m.mass > 0 ? 1 / sqrtf((float)m.mass / s.pass.mass_scale()) : 0;
     s.vector[SOLVE_Z][n] = make_float4(0, 0, 0, inv_sqrt_m);
     if (s.vector[SOLVE_U])
         s.vector[SOLVE_U][n] = make_float4(m.v.e[0], m.v.e[1], m.v.e[2], inv_sqrt_m);
@@ -299,7 +299,7 @@ static __global__ void __launch_bounds__(THREADS)
         float root = s.vector[SOLVE_Z][n].w, mass = root > 0 ? 1 / (root * root) : 0;
         if (mass > 0 && near_bodies(s, block))
             meet_bodies(s.pass, block, node, &v);
-        wild = node_is_wild<WIDTH>(s.pass, v, __float2int_rn(mass * s.pass.mass_scale));
+        wild = node_is_wild<WIDTH>(s.pass, v, __float2int_rn(mass * s.pass.mass_scale()));
         to[0] = make_float4(v.e[0], v.e[1], v.e[2], star.w + (APIC ? 0 : v.e[0] - star.x));
         if (!APIC) {
             float4 u = to[1];

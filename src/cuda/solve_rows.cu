@@ -43,7 +43,7 @@ static __device__ __forceinline__ vec row_star(const solve_view &s, const row_pl
 
 static __device__ __forceinline__ vec row_frame(const solve_view &s, const row_place &at)
 {
-    vec frame = {{s.pass.frame[0], s.pass.frame[1], s.pass.planar ? 0 : s.pass.frame[2]}};
+    vec frame = {{s.pass.frame(0), s.pass.frame(1), s.pass.planar ? 0 : s.pass.frame(2)}};
     return at.m > 0 ? frame : vec_zero();
 }
 
@@ -111,7 +111,7 @@ static __device__ __forceinline__ vec row_force(const solve_view &s, row_place &
 {
     vec push = row_take(s, at, 0), fine = row_take(s, at, 1);
     push = vec_mad(push, 1.0f / (1 << FINE_BITS), fine);
-    return vec_scale(push, s.scale / s.pass.dt * at.inv_sqrt_m / at.unit);
+    return vec_scale(push, s.scale / s.pass.dt() * at.inv_sqrt_m / at.unit);
 }
 
 /* I + beta dt^2 m^-1 H_ii of one node, inverted in place; nodes without mass get 0. */

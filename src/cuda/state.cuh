@@ -111,33 +111,86 @@ typedef struct outcome {
     unsigned long long active_nodes;
 } outcome;
 
+/* Why the kernels of a step have nothing to do. */
+enum halt {
+    GOES_ON,
+    HALT_DONE,    /* all steps asked for, or the frame is reached */
+    HALT_DRIFTED, /* a sort is needed first */
+    HALT_FAILED,  /* the step left no trace: for the host to take, with wider sums or less time */
+    HALT_ASKED    /* a step that only the host can decide on */
+};
+
+/* What changes from step to step, on the GPU: chosen there, or copied from the host. */
+typedef struct step_now {
+    uint32_t halted;
+    float dt;
+    float mass_scale, momentum_scale, force_scale; /* units of the sums: fixed.cuh */
+    float frame[3];   /* m/s: momenta are those in a frame that moves so */
+    float calm;       /* m/s, see calm_speed */
+    float harmless;   /* see node_is_wild */
+    float cell_speed; /* m/s: one cell in this step */
+} step_now;
+
 /* By value to the kernels of a step. */
 typedef struct pass_view {
+    const step_now *now; /* through the functions below: no kernel that reads it changes it */
     particles_view p;
     grid_view grid;
     const collider_set *bodies; /* on the GPU; NULL without colliders */
     outcome *out;
     const uint32_t *home; /* of a slot */
     uint32_t *touching; /* slots of particles that may touch a body, as many as the outcome says */
-    float dt, inv_h, blend;
+    float inv_h, blend;
     double cell_size, origin;
     float gravity[3];
-    float mass_scale, momentum_scale, force_scale; /* units of the sums: fixed.cuh */
-    float frame[3];   /* m/s: momenta are those in a frame that moves so */
-    float reach;      /* cells from a particle to the farthest node of its stencil, along an axis */
-    float calm;       /* m/s, see calm_speed */
-    float harmless;   /* see node_is_wild */
-    float cell_speed; /* m/s: one cell in this step */
+    float reach; /* cells from a particle to the farthest node of its stencil, along an axis */
     bool planar;
-    bool tried; /* G2P was tried where nodes are wild, and nothing went wrong */
     stress_series_plan series;
+
+    __device__ bool halted() const
+    {
+        return __ldg(&now->halted) != GOES_ON;
+    }
+    __device__ float dt() const
+    {
+        return __ldg(&now->dt);
+    }
+    __device__ float mass_scale() const
+    {
+        return __ldg(&now->mass_scale);
+    }
+    __device__ float momentum_scale() const
+    {
+        return __ldg(&now->momentum_scale);
+    }
+    __device__ float force_scale() const
+    {
+        return __ldg(&now->force_scale);
+    }
+    __device__ float frame(int axis) const
+    {
+        return __ldg(&now->frame[axis]);
+    }
+    __device__ float calm() const
+    {
+        return __ldg(&now->calm);
+    }
+    __device__ float harmless() const
+    {
+        return __ldg(&now->harmless);
+    }
+    __device__ float cell_speed() const
+    {
+        return __ldg(&now->cell_speed);
+    }
 } pass_view;
 
 typedef struct kernels {
     void (*p2g)(const pass_view *, cudaStream_t);
     void (*grid)(const pass_view *, cudaStream_t);
     void (*g2p)(const pass_view *, cudaStream_t);
-    void (*try_g2p)(const pass_view *, cudaStream_t); /* changes no particle, tells what is bad */
+    /* Where nodes are wild: changes no particle, tells what G2P would spoil. */
+    void (*try_g2p)(const pass_view *, cudaStream_t);
     void (*volumes)(const pass_view *, cudaStream_t);
     void (*bodies)(const pass_view *, cudaStream_t); /* which are near; after sorts and motion */
 } kernels;
@@ -168,9 +221,11 @@ typedef struct device_bodies {
 } device_bodies;
 
 /* Points in time on the GPU that end the stages of a step. */
-enum mark { MARK_BEGIN, MARK_SORTED, MARK_P2G, MARK_GRID, MARK_SOLVED, MARK_END, MARKS };
+enum mark { MARK_BEGIN, MARK_SORTED, MARK_P2G, MARK_GRID, MARK_SOLVED, MARK_END, STEP_MARKS };
+enum { MARK_LAST = STEP_MARKS, MARKS }; /* of many steps in a row */
 
-typedef struct solver solver; /* solve.cu */
+typedef struct solver solver;         /* solve.cu */
+typedef struct pace_state pace_state; /* pace.cuh */
 
 struct backend {
     const firn_settings *settings;
@@ -196,21 +251,21 @@ struct backend {
     unsigned long long *hash_keys;
     uint32_t *hash_values, *cell_count;
     size_t hash_size;
-    uint32_t *counters; /* on the GPU, of a sort */
-    uint32_t densest;   /* particles in a cell, at the last sort */
-    uint32_t steps_since_sort;
-    bool drifted; /* too far for another step without a sort */
+    uint32_t *counters;                             /* on the GPU, of a sort */
+    uint32_t densest;                               /* particles in a cell, at the last sort */
+    uint32_t steps_since_sort, steps_between_sorts; /* the latter: the last time */
+    bool drifted;                                   /* too far for another step without a sort */
 
     device_bodies bodies;
-    solver *solver; /* NULL before the first implicit step */
-    outcome *out;   /* on the GPU */
-    outcome *seen;  /* pinned, on the host */
+    solver *solver;    /* NULL before the first implicit step */
+    outcome *out;      /* on the GPU */
+    outcome *seen;     /* pinned, on the host */
+    pace_state *pace;  /* on the GPU */
+    pace_state *shown; /* pinned, on the host */
     double largest_mass, least_mass, largest_strain;
     uint64_t steps;
     bool limits_known;
-    step_limits limits;
-    double max_affine, max_stress; /* m/s; m^2/s^2, of V0 |P F^T| / m */
-    double frame[3], frame_range;  /* the middle of all velocities, and how far they are from it */
+    particle_most most; /* after the last step */
 };
 
 /* FIRN_OK, or what CUDA says went wrong while doing `what`. */

@@ -27,7 +27,7 @@ static __global__ void __launch_bounds__(THREADS) volumes_kernel(const pass_view
                     mass += (double)at.w[0][i] * at.w[1][b] * at.w[2][c] * sum;
                 }
         float m = s.p.array[MASS][k];
-        s.p.array[VOLUME][k] = (float)(m * cell_volume / (mass / s.mass_scale));
+        s.p.array[VOLUME][k] = (float)(m * cell_volume / (mass / s.mass_scale()));
     }
 }
 

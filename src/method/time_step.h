@@ -1,19 +1,25 @@
 /*
  * How long a step may be (METHOD section 7), in double for every backend: one number type, so that
- * all take the same steps from the same limits.
+ * all take the same steps from the same limits. A GPU that takes many steps at once chooses each by these
+ * functions too, with the same bits: whoever includes this is built without fused multiply-adds.
+ *
+ * Does NOT do: bodies, which may ask for shorter steps (collider/collider.h).
  */
 #ifndef FIRN_METHOD_TIME_STEP_H
 #define FIRN_METHOD_TIME_STEP_H
 
 #include <math.h>
+#include <stdbool.h>
+
+#include "everywhere.h"
 
 /*
  * The largest step in which an elastic wave crosses at most `cfl` and a particle at most `travel`
  * of a cell of size h. Infinite when nothing moves and nothing is elastic; 0 or NaN, and so for the
  * caller to refuse, when a speed is infinite or NaN.
  */
-static inline double time_step_stable(double h, double max_wave_speed, double max_speed, double cfl,
-                                      double travel)
+EVERYWHERE double time_step_stable(double h, double max_wave_speed, double max_speed, double cfl,
+                                   double travel)
 {
     double wave = cfl * h / max_wave_speed, particle = travel * h / max_speed;
     return wave < particle || isnan(wave) ? wave : particle;
@@ -26,7 +32,7 @@ static inline double time_step_stable(double h, double max_wave_speed, double ma
  * most `felt`, and the one that APIC carries to the next step by `kept`, the inverse of D; FLIP carries
  * none.
  */
-static inline double time_step_cfl_limit(int dimensions, int cubic, int apic, double poisson_ratio)
+EVERYWHERE double time_step_cfl_limit(int dimensions, int cubic, int apic, double poisson_ratio)
 {
     double modes = (dimensions == 3 ? 1 + poisson_ratio : 1) / (1 - poisson_ratio);
     double felt = cubic ? 3.13 : 6, kept = cubic ? 3 : 4;
@@ -35,7 +41,7 @@ static inline double time_step_cfl_limit(int dimensions, int cubic, int apic, do
 
 /* The cfl to take where none is asked for: below the limit by what hardening within a step may need, and
  * with APIC, where such a strain swings instead of fading, by what keeps its swing near its start. */
-static inline double time_step_cfl(int dimensions, int cubic, int apic, double poisson_ratio)
+EVERYWHERE double time_step_cfl(int dimensions, int cubic, int apic, double poisson_ratio)
 {
     return (apic ? 0.75 : 0.9) * time_step_cfl_limit(dimensions, cubic, apic, poisson_ratio);
 }
@@ -49,11 +55,16 @@ static inline double time_step_cfl(int dimensions, int cubic, int apic, double p
  * The largest implicit step: a particle that starts at `max_speed` and is accelerated crosses at most that
  * part of `travel`, in cells: v dt + a dt^2 = travel h / 8. Stiffness does not bound it.
  */
-static inline double time_step_travel(double h, double max_speed, double acceleration,
-                                      double travel)
+EVERYWHERE double time_step_travel(double h, double max_speed, double acceleration, double travel)
 {
     double way = TIME_STEP_IMPLICIT_PART * travel * h;
     return 2 * way / (max_speed + sqrt(max_speed * max_speed + 4 * acceleration * way));
+}
+
+/* The size of an acceleration. */
+EVERYWHERE double time_step_pull(const double g[3])
+{
+    return sqrt(g[0] * g[0] + g[1] * g[1] + g[2] * g[2]);
 }
 
 /*
@@ -62,16 +73,72 @@ static inline double time_step_travel(double h, double max_speed, double acceler
  * one (docs/method.md has what was measured); an iteration costs a part of an explicit step, the
  * preparation of a solve a little more than one.
  */
-static inline double time_step_implicit_cost(double explicit_dt, double implicit_dt)
+EVERYWHERE double time_step_implicit_cost(double explicit_dt, double implicit_dt)
 {
     const double fixed = 2.5, iteration = 0.65, iterations_per_step = 1;
     return fixed + iteration * iterations_per_step * implicit_dt / explicit_dt;
 }
 
 /* Whether one implicit step costs less than the explicit ones in its place. */
-static inline int time_step_implicit_pays(double explicit_dt, double implicit_dt)
+EVERYWHERE int time_step_implicit_pays(double explicit_dt, double implicit_dt)
 {
     return time_step_implicit_cost(explicit_dt, implicit_dt) < implicit_dt / explicit_dt;
+}
+
+/* When steps solve equation (9). */
+typedef enum time_step_solver {
+    TIME_STEP_NEVER_SOLVES,
+    TIME_STEP_ALWAYS_SOLVES,
+    TIME_STEP_SOLVES_WHEN_CHEAPER
+} time_step_solver;
+
+/* The step to take, before any failure, and by which integrator. */
+typedef struct time_step_choice {
+    double dt;
+    double automatic_dt; /* the same if the scene did not fix it */
+    double explicit_dt;  /* the largest that is stable without a solve */
+    bool implicit;
+} time_step_choice;
+
+/* From what is allowed of either kind; `fixed` above 0 is what the scene asks for instead. */
+EVERYWHERE time_step_choice time_step_choose(double explicit_dt, double implicit_dt, double fixed,
+                                             time_step_solver solver)
+{
+    double long_dt = fixed > 0 ? fixed : implicit_dt;
+    time_step_choice c;
+    c.explicit_dt = explicit_dt;
+    c.implicit =
+        solver == TIME_STEP_ALWAYS_SOLVES ||
+        (solver == TIME_STEP_SOLVES_WHEN_CHEAPER && time_step_implicit_pays(explicit_dt, long_dt));
+    c.automatic_dt = c.implicit ? implicit_dt : explicit_dt;
+    c.dt = fixed > 0 ? fixed : c.automatic_dt;
+    return c;
+}
+
+/* No run can be meant to take shorter steps, s. */
+#define TIME_STEP_LEAST 1e-12
+
+/* The shortest step to try when steps of `dt` fail: halved so many times. */
+EVERYWHERE double time_step_floor(double dt, double explicit_dt, int halvings)
+{
+    return fmax(ldexp(fmin(dt, explicit_dt), -halvings), TIME_STEP_LEAST);
+}
+
+/* `dt` bounded by what the last failure has left; 0: nothing. */
+EVERYWHERE double time_step_held_back(double dt, double limit, double floor)
+{
+    return limit > 0 ? fmin(dt, fmax(limit, floor)) : dt;
+}
+
+/*
+ * The limit after a step that was allowed `limit` of `dt` and succeeded. A step that failed once is likely
+ * to fail again at that size: the limit grows by an eighth, so that it takes six good steps to come back to
+ * the size that failed.
+ */
+EVERYWHERE double time_step_recovered(double dt, double limit)
+{
+    const double growth = 1.125;
+    return growth * limit < dt ? growth * limit : 0;
 }
 
 /*
@@ -79,7 +146,7 @@ static inline int time_step_implicit_pays(double explicit_dt, double implicit_dt
  * remains, divided by the number of steps that it needs. Rounding may leave a hair more than a
  * whole number of steps; a hair is given to the steps instead of becoming one of its own.
  */
-static inline double time_step_to_land(double time, double frame_time, double stable)
+EVERYWHERE double time_step_to_land(double time, double frame_time, double stable)
 {
     const double hair = 1e-6;
     double remaining = frame_time - time, steps = ceil(remaining / stable - hair);
@@ -87,7 +154,7 @@ static inline double time_step_to_land(double time, double frame_time, double st
 }
 
 /* The time after a step of dt: exactly `frame_time` when that step was the last to it. */
-static inline double time_step_end(double time, double frame_time, double dt)
+EVERYWHERE double time_step_end(double time, double frame_time, double dt)
 {
     return dt >= frame_time - time ? frame_time : time + dt;
 }

@@ -1,0 +1,27 @@
+/*
+ * Explicit steps in a row: what a backend may offer besides backend.h, where each word to the host costs as
+ * much as a part of a step.
+ */
+#ifndef FIRN_SRC_BATCH_H
+#define FIRN_SRC_BATCH_H
+
+#include "backend.h"
+
+typedef struct step_batch {
+    uint64_t wanted;       /* at most so many */
+    double frame_time;     /* and not beyond this */
+    double cfl;            /* of the scene and its materials */
+    double time, dt_limit; /* before the first; then after the last */
+    uint64_t steps;        /* done */
+    double dt_min, dt_max; /* of these */
+} step_batch;
+
+/* Steps without a look from sim.c, each as long as sim.c would choose where neither bodies nor emitters have
+ * a say. Ends before a step that fails or needs a solve, which sim.c then takes by `step`; may end early,
+ * even with none done. */
+typedef firn_status batch_fn(backend *self, step_batch *batch, step_report *report);
+
+/* NULL for backends that gain nothing by it. */
+batch_fn *batch_of(const backend_ops *ops);
+
+#endif

@@ -1,0 +1,191 @@
+#include "cuda/pace.cuh"
+
+extern "C" {
+#include "calm.h"
+#include "method/steady_exp.h"
+#include "method/time_step.h"
+}
+
+/* ---- On both sides ---------------------------------------------------------------------------- */
+
+EVERYWHERE double float_of(uint32_t bits)
+{
+    float x;
+    memcpy(&x, &bits, sizeof x);
+    return x;
+}
+
+EVERYWHERE pace_limits limits_of(const particle_most *most)
+{
+    pace_limits r = {};
+    for (int a = 0; a < 3; a++) {
+        double high = most->velocity[a] ? of_ordered_bits(most->velocity[a]) : 0;
+        double low = most->backward[a] ? -of_ordered_bits(most->backward[a]) : 0;
+        r.frame[a] = (float)(0.5 * (low + high));
+        r.frame_range = fmax(r.frame_range, fmax(high - r.frame[a], r.frame[a] - low));
+    }
+    r.max_speed = sqrt(float_of(most->speed2));
+    r.max_wave_speed = most->wave2 ? steady_exp(0.5 * (double)of_ordered_bits(most->wave2)) : 0;
+    r.max_affine = float_of(most->affine);
+    r.max_stress = most->stress ? steady_exp((double)of_ordered_bits(most->stress)) : 0;
+    return r;
+}
+
+EVERYWHERE int stencil_width(const firn_settings *settings)
+{
+    return settings->kernel == FIRN_CUBIC ? 4 : 3;
+}
+
+EVERYWHERE int stencil_depth(const firn_settings *settings)
+{
+    return settings->dimensions == 2 ? 1 : stencil_width(settings);
+}
+
+EVERYWHERE sum_ranges ranges_of(const pace_rules *rules, const pace_limits *limits, double dt)
+{
+    const firn_settings *settings = &rules->settings;
+    double kick = 1.8 * limits->max_stress * dt / settings->cell_size; /* m/s: a row of V0 P F^T */
+    double heaviest = stencil_most_weight(stencil_width(settings), stencil_depth(settings));
+    double most = stencil_most(stencil_width(settings), stencil_depth(settings));
+    bool apic = settings->transfer == FIRN_APIC;
+    double speed = limits->frame_range + (apic ? limits->max_affine : 0);
+    sum_ranges r = {};
+    r.mass = rules->largest_mass;
+    r.force = rules->largest_mass * most * kick;
+    r.momentum = rules->largest_mass * heaviest * speed + (apic ? r.force : 0);
+    for (uint32_t n = 64; n < rules->densest; n *= 2)
+        r.shift++;
+    return r;
+}
+
+/* The largest power of two that keeps contributions up to `value` within their range. */
+EVERYWHERE float scale_for(double value)
+{
+    return (float)ldexp(1.0, ilogb((double)FIXED_LARGEST / fmax(value, 1e-30)));
+}
+
+EVERYWHERE step_now now_of(const pace_rules *rules, const pace_limits *limits,
+                           const sum_ranges *ranges, double dt, float calm)
+{
+    const firn_settings *settings = &rules->settings;
+    double heaviest = stencil_most_weight(stencil_width(settings), stencil_depth(settings));
+    float down = (float)ldexp(1.0, -ranges->shift);
+    step_now now = {};
+    now.halted = GOES_ON;
+    now.dt = (float)dt;
+    now.mass_scale = down * scale_for(heaviest * ranges->mass);
+    now.momentum_scale = down * scale_for(ranges->momentum);
+    now.force_scale = down * scale_for(ranges->force);
+    for (int a = 0; a < 3; a++)
+        now.frame[a] = (float)limits->frame[a];
+    now.calm = calm;
+    now.harmless = 1 / (now.mass_scale * (float)rules->least_mass);
+    now.cell_speed = (float)(settings->cell_size / dt);
+    return now;
+}
+
+pace_limits pace_limits_of(const particle_most *most)
+{
+    return limits_of(most);
+}
+
+sum_ranges pace_ranges(const pace_rules *rules, const pace_limits *limits, double dt)
+{
+    return ranges_of(rules, limits, dt);
+}
+
+step_now pace_now(const pace_rules *rules, const pace_limits *limits, const sum_ranges *ranges,
+                  double dt, float calm)
+{
+    return now_of(rules, limits, ranges, dt, calm);
+}
+
+/* ---- On the GPU -------------------------------------------------------------------------------- */
+
+enum { CLEAR_BLOCKS = 528 };
+
+static __device__ void account(pace_state *p, const outcome *out)
+{
+    p->begun = false;
+    if (out->sums_overflow || out->momentum_needed || out->force_needed || out->bad_row_mark) {
+        p->now.halted = HALT_FAILED;
+        return;
+    }
+    p->most = out->most;
+    p->active_nodes = out->active_nodes;
+    p->time = time_step_end(p->time, p->frame_time, p->dt);
+    p->dt_limit = time_step_recovered(p->choice, p->limit);
+    p->dt_min = fmin(p->dt_min, p->dt);
+    p->dt_max = fmax(p->dt_max, p->dt);
+    p->steps++;
+    if (out->drifted)
+        p->now.halted = HALT_DRIFTED;
+    else if (p->steps == p->wanted || p->time == p->frame_time)
+        p->now.halted = HALT_DONE;
+}
+
+/* As sim_choose and firn_sim_step do for explicit steps. */
+static __device__ void choose(pace_state *p, const pace_rules &rules)
+{
+    const firn_settings *settings = &rules.settings;
+    const pace_limits limits = limits_of(&p->most);
+    const double stable = time_step_stable(settings->cell_size, limits.max_wave_speed,
+                                           limits.max_speed, p->cfl, settings->travel);
+    const double far = time_step_travel(settings->cell_size, limits.max_speed,
+                                        time_step_pull(settings->gravity), settings->travel);
+    const time_step_choice choice =
+        time_step_choose(stable, far, settings->time_step,
+                         settings->integrator == FIRN_CHEAPER ? TIME_STEP_SOLVES_WHEN_CHEAPER
+                                                              : TIME_STEP_NEVER_SOLVES);
+    const double floor = time_step_floor(choice.dt, stable, settings->retries);
+    if (choice.implicit || !(choice.dt >= floor)) {
+        p->now.halted = HALT_ASKED;
+        return;
+    }
+    p->choice = choice.dt;
+    p->limit = time_step_held_back(p->choice, p->dt_limit, floor);
+    p->dt = time_step_to_land(p->time, p->frame_time, p->limit);
+    p->begun = true;
+    sum_ranges ranges = ranges_of(&rules, &limits, p->dt);
+    float calm = calm_speed(settings, p->dt, limits.max_speed, 0);
+    p->now = now_of(&rules, &limits, &ranges, p->dt, calm);
+}
+
+static __global__ void turn_kernel(outcome *out, const pace_rules rules, pace_state *p,
+                                   uint4 *nodes, size_t count)
+{
+    if (*(volatile uint32_t *)&p->now.halted != GOES_ON)
+        return;
+    const size_t first = (size_t)blockIdx.x * THREADS + threadIdx.x;
+    if (first == 0) {
+        if (p->begun)
+            account(p, out);
+        if (p->now.halted == GOES_ON)
+            choose(p, rules);
+        if (p->now.halted == GOES_ON)
+            *out = (outcome){};
+    }
+    for (size_t n = first; n < count; n += (size_t)gridDim.x * THREADS)
+        nodes[n] = make_uint4(0, 0, 0, 0);
+}
+
+static __global__ void end_kernel(const outcome *out, pace_state *p)
+{
+    if (p->now.halted == GOES_ON && p->begun)
+        account(p, out);
+}
+
+void pace_turn_launch(const pass_view *pass, const pace_rules *rules, pace_state *p,
+                      cudaStream_t stream)
+{
+    size_t bytes = rules->settings.transfer == FIRN_APIC ? 16 : 32;
+    size_t words = (size_t)pass->grid.block_count * BLOCK_CELLS * bytes / sizeof(uint4);
+    size_t blocks = (words + THREADS - 1) / THREADS;
+    turn_kernel<<<(unsigned)(blocks < CLEAR_BLOCKS ? blocks : CLEAR_BLOCKS), THREADS, 0, stream>>>(
+        pass->out, *rules, p, (uint4 *)pass->grid.nodes, words);
+}
+
+void pace_end_launch(const pass_view *pass, pace_state *p, cudaStream_t stream)
+{
+    end_kernel<<<1, 1, 0, stream>>>(pass->out, p);
+}

@@ -1,0 +1,67 @@
+/*
+ * How far to step and in which units to sum, from what bounds the particles' values: chosen on the GPU for
+ * many steps in a row, on the host for one, by the same functions and with the same bits. So pace.cu is
+ * built without fused multiply-adds and takes nothing of the mathematical libraries that IEEE 754 leaves open.
+ *
+ * Does NOT do: decide what happens when a step fails. Then the GPU halts, and the host takes that step.
+ */
+#ifndef FIRN_CUDA_PACE_CUH
+#define FIRN_CUDA_PACE_CUH
+
+#include "cuda/stencil.cuh"
+
+/* What the largest values of particles say. */
+struct pace_limits {
+    double max_speed, max_wave_speed;
+    double max_affine, max_stress; /* m/s; m^2/s^2, of V0 |P F^T| / m */
+    double frame[3], frame_range;  /* the middle of all velocities, and how far they are from it */
+};
+
+/* What stays as it is until the next sort. By value to kernels. */
+typedef struct pace_rules {
+    firn_settings settings;
+    double largest_mass, least_mass;
+    uint32_t densest; /* particles in a cell, at the last sort */
+} pace_rules;
+
+/* What one particle may add to a sum, in SI; its whole mass. */
+typedef struct sum_ranges {
+    double mass, momentum, force;
+    int shift; /* bits given up so that more particles fit into a node */
+} sum_ranges;
+
+/* Steps in a row, on the GPU. */
+struct pace_state {
+    step_now now;
+    particle_most most;     /* after the last good step */
+    double cfl, frame_time; /* as sim.c says */
+    double time, dt_limit;
+    uint32_t wanted, steps; /* at most, and done */
+    double dt_min, dt_max;
+    unsigned long long active_nodes; /* of the last good step */
+    /* Of the step under way, if there is one. */
+    bool begun;
+    double dt, limit, choice;
+};
+
+pace_limits pace_limits_of(const particle_most *most);
+
+/*
+ * Values are of one particle, as much as may go to a node. Where they turn out
+ * larger (F turned inside out), P2G says so and the ranges are widened. A cell of up to 64 particles
+ * cannot fill a sum's nine bits of room twice over, so that the grid pass sees every overflow; more than
+ * that give up bits beforehand.
+ */
+sum_ranges pace_ranges(const pace_rules *rules, const pace_limits *limits, double dt);
+
+/* For a step of dt, with sums of these ranges, whose nodes are calm up to a speed. */
+step_now pace_now(const pace_rules *rules, const pace_limits *limits, const sum_ranges *ranges,
+                  double dt, float calm);
+
+/* Between two steps: account for the one before, choose the next, and empty the nodes for it. The last one
+ * only accounts. */
+void pace_turn_launch(const pass_view *pass, const pace_rules *rules, pace_state *p,
+                      cudaStream_t stream);
+void pace_end_launch(const pass_view *pass, pace_state *p, cudaStream_t stream);
+
+#endif
