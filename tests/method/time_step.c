@@ -1,5 +1,6 @@
 /* Step lengths: bounds, and landing on frame times without slivers. */
 #include "method/time_step.h"
+#include "method/steady_exp.h"
 #include "numbers.h"
 
 static void test_bounds(void **state)
@@ -94,6 +95,43 @@ static void test_implicit(void **state)
     assert_false(time_step_implicit_pays(NAN, 1e-3));
 }
 
+/* A failure bounds the steps after it, less and less, and never below the floor. */
+static void test_after_failure(void **state)
+{
+    (void)state;
+    assert_true(time_step_floor(1e-3, 1e-4, 3) == 1e-4 / 8);
+    assert_true(time_step_floor(1e-3, 1e-4, 100) == TIME_STEP_LEAST);
+    assert_true(time_step_held_back(1e-3, 0, 1e-5) == 1e-3);
+    assert_true(time_step_held_back(1e-3, 5e-4, 1e-5) == 5e-4);
+    assert_true(time_step_held_back(1e-3, 1e-6, 1e-5) == 1e-5);
+    int steps = 0;
+    for (double limit = 5e-4; limit > 0; steps++)
+        limit = time_step_recovered(1e-3, limit);
+    assert_int_equal(steps, 6);
+}
+
+static void test_choice(void **state)
+{
+    (void)state;
+    time_step_choice c = time_step_choose(1e-4, 5e-3, 0, TIME_STEP_SOLVES_WHEN_CHEAPER);
+    assert_true(c.implicit && c.dt == 5e-3 && c.automatic_dt == 5e-3 && c.explicit_dt == 1e-4);
+    c = time_step_choose(1e-4, 5e-3, 0, TIME_STEP_NEVER_SOLVES);
+    assert_true(!c.implicit && c.dt == 1e-4);
+    c = time_step_choose(1e-4, 2e-4, 3e-5, TIME_STEP_ALWAYS_SOLVES);
+    assert_true(c.implicit && c.dt == 3e-5 && c.automatic_dt == 2e-4);
+}
+
+static void test_steady_exp(void **state)
+{
+    (void)state;
+    for (int k = -7000; k <= 7000; k++) {
+        double x = 0.0999 * k;
+        assert_near(steady_exp(x), exp(x), 1e-15, exp(x));
+    }
+    assert_true(steady_exp(0) == 1);
+    assert_true(steady_exp(-HUGE_VAL) == 0 && isinf(steady_exp(1e9)) && isnan(steady_exp(NAN)));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -102,6 +140,9 @@ int main(void)
         cmocka_unit_test(test_one_step_when_nothing_limits),
         cmocka_unit_test(test_landing_as_the_limit_changes),
         cmocka_unit_test(test_implicit),
+        cmocka_unit_test(test_after_failure),
+        cmocka_unit_test(test_choice),
+        cmocka_unit_test(test_steady_exp),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
