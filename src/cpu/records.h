@@ -184,8 +184,9 @@ FN mat particles_stress(const cpu_pass *pass, const particles *p)
 {
     lame hard = snow_harden(p->mu0, p->lambda0, p->xi, p->J_P);
     mat E = stress_series_strain(p->F_E);
-    lane_mask near = stress_series_holds(&pass->series, p->F_E, E);
-    mat t = stress_series(p->F_E, E, hard, &pass->series);
+    real dilation = stress_series_dilation(p->F_E);
+    lane_mask near = stress_series_holds(&pass->series, E, dilation);
+    mat t = stress_series(E, dilation, hard, &pass->series);
     if (__builtin_expect(!lane_all(near), 0)) {
         svd s = svd_of(p->F_E);
         mat exact = snow_kirchhoff(s.U, s.sigma, hard);

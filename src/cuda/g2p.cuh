@@ -23,25 +23,118 @@ template <int WIDTH, int DEPTH, bool APIC> struct velocity_tile {
     float2 u[APIC ? 1 : tile_shape<WIDTH, DEPTH>::SIZE];
 };
 
-template <int WIDTH, int DEPTH, bool APIC>
-static __device__ __forceinline__ void tile_load(const pass_view &s, const uint32_t *near,
-                                                 velocity_tile<WIDTH, DEPTH, APIC> &tile)
+/* On its way, until the pipeline is waited for. */
+template <int COUNT, int WIDTH, int DEPTH, bool APIC>
+static __device__ __forceinline__ void tile_fetch(const pass_view &s, const uint32_t *near,
+                                                  velocity_tile<WIDTH, DEPTH, APIC> &tile)
 {
-    using T = tile_shape<WIDTH, DEPTH>;
-    for (int n = threadIdx.x; n < T::NODES; n += blockDim.x) {
-        tile_node t = tile_node_of<WIDTH, DEPTH>(n);
-        const float4 *from =
-            (const float4 *)node_at(s.grid, near[t.direction], t.node, APIC ? 16 : 32);
-        tile.v[t.at] = from[0];
+    for_tile<WIDTH, DEPTH, COUNT>([&](tile_node t) {
+        const char *from = node_at(s.grid, near[t.direction], t.node, APIC ? 16 : 32);
+        __pipeline_memcpy_async(&tile.v[t.at], from, sizeof(float4));
         if (!APIC)
-            tile.u[t.at] = *(const float2 *)(from + 1);
-    }
+            __pipeline_memcpy_async(&tile.u[t.at], from + sizeof(float4), sizeof(float2));
+    });
+    __pipeline_commit();
 }
 
-template <int WIDTH, int DEPTH, bool APIC>
-static __device__ __forceinline__ gathered gather(const stencil<WIDTH, DEPTH> &at,
-                                                  const velocity_tile<WIDTH, DEPTH, APIC> &tile)
+/*
+ * Three values along an axis: their weighed sum w, s = v_2 - v_0 and c = v_0 - 2 v_1 + v_2. With u the way from
+ * the middle node to the particle, quadratic splines have
+ *     sum w v = v_1 + u/2 s + (u^2/2 + 1/8) c,   sum g v = s/2 + u c,   sum w d v = s/8 + (3/8 u - u^3/2) c,
+ * so that slopes and moments are made of sums of s and c in the end, not at every node.
+ */
+struct quadratic_line {
+    vec w, s, c;
+
+    __device__ __forceinline__ quadratic_line(const vec v[3], float u)
+    {
+        s = vec_sub(v[2], v[0]);
+        for (int a = 0; a < 3; a++)
+            c.e[a] = fmaf(-2.0f, v[1].e[a], v[0].e[a] + v[2].e[a]); /* not as v_1 + v_1 */
+        w = vec_mad(vec_mad(v[1], 0.5f * u, s), 0.5f * u * u + 0.125f, c);
+    }
+};
+
+static __device__ __forceinline__ vec weighed(const real w[3], const vec v[3])
 {
+    return vec_mad(vec_mad(vec_scale(v[0], w[0]), w[1], v[1]), w[2], v[2]);
+}
+
+template <int DEPTH, bool APIC>
+static __device__ __forceinline__ gathered gather(const stencil<3, DEPTH> &at,
+                                                  const velocity_tile<3, DEPTH, APIC> &tile)
+{
+    using T = tile_shape<3, DEPTH>;
+    const float u[3] = {at.offset[0] - 0.5f, at.offset[1] - 0.5f, at.offset[2] - 0.5f};
+    const int first = at.first();
+    vec plane[3], plane_s[2][3], plane_c[2][3],
+        old[3]; /* sums over planes; s and c along x and y */
+#pragma unroll
+    for (int k = 0; k < DEPTH; k++) {
+        vec row[3], row_s[3], row_c[3], old_row[3];
+#pragma unroll
+        for (int b = 0; b < 3; b++) {
+            vec v[3], old_v[3];
+#pragma unroll
+            for (int i = 0; i < 3; i++) {
+                int node = first + i + T::Y * b + T::Z * k;
+                float4 q = tile.v[node];
+                v[i] = {{q.x, q.y, q.z}};
+                if (!APIC) {
+                    float2 rest = tile.u[node];
+                    old_v[i] = {{q.w, rest.x, rest.y}};
+                }
+            }
+            quadratic_line x(v, u[0]);
+            row[b] = x.w;
+            row_s[b] = x.s;
+            row_c[b] = x.c;
+            if (!APIC)
+                old_row[b] = weighed(at.w[0], old_v);
+        }
+        quadratic_line y(row, u[1]);
+        plane[k] = y.w;
+        plane_s[1][k] = y.s;
+        plane_c[1][k] = y.c;
+        plane_s[0][k] = weighed(at.w[1], row_s);
+        plane_c[0][k] = weighed(at.w[1], row_c);
+        if (!APIC)
+            old[k] = weighed(at.w[1], old_row);
+    }
+    vec s[3], c[3];
+    gathered r;
+    if constexpr (DEPTH == 1) {
+        r.v = APIC ? plane[0] : old[0];
+        for (int a = 0; a < 2; a++) {
+            s[a] = plane_s[a][0];
+            c[a] = plane_c[a][0];
+        }
+        s[2] = c[2] = vec_zero();
+    } else {
+        quadratic_line z(plane, u[2]);
+        r.v = APIC ? z.w : weighed(at.w[2], old);
+        for (int a = 0; a < 2; a++) {
+            s[a] = weighed(at.w[2], plane_s[a]);
+            c[a] = weighed(at.w[2], plane_c[a]);
+        }
+        s[2] = z.s;
+        c[2] = z.c;
+    }
+    for (int a = 0; a < 3; a++) {
+        float moment = u[a] * (0.375f - 0.5f * u[a] * u[a]);
+        for (int i = 0; i < 3; i++) {
+            r.grad.m[i][a] = 0.5f * s[a].e[i] + u[a] * c[a].e[i];
+            r.B.m[i][a] = 0.125f * s[a].e[i] + moment * c[a].e[i];
+        }
+    }
+    return r;
+}
+
+template <int DEPTH, bool APIC>
+static __device__ __forceinline__ gathered gather(const stencil<4, DEPTH> &at,
+                                                  const velocity_tile<4, DEPTH, APIC> &tile)
+{
+    const int WIDTH = 4;
     using T = tile_shape<WIDTH, DEPTH>;
     gathered r;
     r.v = vec_zero();
@@ -86,12 +179,12 @@ static __device__ __forceinline__ gathered gather(const stencil<WIDTH, DEPTH> &a
 }
 
 /* Note the first row that went wrong; once that is known, what of it. */
-static __device__ __noinline__ void note_bad(outcome *out, uint32_t row, const vec &v,
+static __device__ __noinline__ void note_bad(outcome *out, uint32_t row, float speed2,
                                              float stretch, float J)
 {
     if (atomicMax(&out->bad_row_mark, ~row) != ~row)
         return;
-    out->bad_speed = sqrtf(vec_norm2(v));
+    out->bad_speed = sqrtf(speed2);
     out->bad_stretch = stretch;
     out->bad_J_P = J;
 }
@@ -148,7 +241,7 @@ static __device__ __forceinline__ void move(const pass_view &s, uint32_t k, cons
                                             particle_limits *limits)
 {
     if (!is_slow(s, v)) {
-        note_bad(s.out, row_of(s, k), v, 0, 1);
+        note_bad(s.out, row_of(s, k), vec_norm2(v), 0, 1);
         return;
     }
     limits->add_velocity(v);
@@ -167,7 +260,7 @@ static __device__ __forceinline__ void move(const pass_view &s, uint32_t k, cons
 
 static __device__ __forceinline__ bool sums_hold(const outcome *out)
 {
-    return !out->sums_overflow && !out->momentum_needed && !out->force_needed;
+    return (out->sums_overflow | out->momentum_needed | out->force_needed) == 0;
 }
 
 /* ---- Values on their way ----------------------------------------------------------------------- */
@@ -272,7 +365,7 @@ static __device__ __forceinline__ bool update(const pass_view &s, uint32_t block
                                               const velocity_tile<WIDTH, DEPTH, APIC> &tile,
                                               particle_limits *limits)
 {
-    gathered from = gather<WIDTH, DEPTH, APIC>(stencil<WIDTH, DEPTH>(stage.at()), tile);
+    gathered from = gather(stencil<WIDTH, DEPTH>(stage.at()), tile);
     vec v = APIC ? from.v : vec_mad(from.v, s.blend, stage.v());
     bool touches = meets && may_touch(s, block, stage.at());
     if (touches)
@@ -286,16 +379,18 @@ static __device__ __forceinline__ bool update(const pass_view &s, uint32_t block
     mat F = stage.F();
     float J = stage[STAGED_J_P], theta_c = stage[STAGED_THETA_C], theta_s = stage[STAGED_THETA_S];
     F = mat_mad(F, s.inv_h * s.dt(), mat_mul(from.grad, F));
-    if (step07_yields(F, theta_c, theta_s)) {
+    strain e(F);
+    if (step07_beyond(e.E, e.J, theta_c, theta_s)) {
         deformation r = return_particle(s, F, J, theta_c, theta_s);
         F = r.F_E;
         J = r.J_P;
+        e = strain(F);
         float stretch = mat_dot(F, F);
         if (!is_sound(stretch, J))
-            note_bad(s.out, row_of(s, k), v, stretch, J);
+            note_bad(s.out, row_of(s, k), vec_norm2(v), stretch, J);
         s.p.array[J_P][k] = J;
     }
-    limits->add_stress(stage[STAGED_LOG_WAVE2], stage[STAGED_XI], J, F);
+    limits->add_stress(stage[STAGED_LOG_WAVE2], stage[STAGED_XI], J, e);
     store_mat(s.p, F_FIRST, k, F);
     return touches;
 }
@@ -317,7 +412,8 @@ static __device__ __forceinline__ void list_touching(const pass_view &s, bool to
 /* Whether there is anything to do: not when sums overflowed, nor when a trial of wild nodes went wrong. */
 static __device__ __forceinline__ bool g2p_is_due(const pass_view &s)
 {
-    return !s.halted() && sums_hold(s.out) && !(s.out->wild && s.out->bad_row_mark);
+    const bool halted = s.halted(), spoiled = s.out->wild && s.out->bad_row_mark;
+    return !halted & sums_hold(s.out) & !spoiled;
 }
 
 /* A home block a CUDA block. */
@@ -325,37 +421,39 @@ template <int WIDTH, int DEPTH, bool APIC>
 static __global__ void __launch_bounds__(G2P_THREADS, G2P_BLOCKS) g2p_kernel(const pass_view s)
 {
     __shared__ g2p_memory<WIDTH, DEPTH, APIC> shared;
-    if (!g2p_is_due(s))
-        return;
+    const bool is_due = g2p_is_due(s); /* memory answers this together with what follows */
     const uint32_t block = blockIdx.x, first = s.grid.first[block], count = s.grid.count[block];
-    const bool meets = s.bodies && s.grid.bodies[block];
-    if (threadIdx.x < count)
-        shared.stage[0].fetch(s.p, first + threadIdx.x);
-    __pipeline_commit();
+    const bool meets = s.bodies ? s.grid.bodies[block] != 0 : false;
     near_load(s.grid, block, shared.near);
+    if (!is_due)
+        return;
+    const uint32_t end = first + count, begin = whole_sector(first);
+    if (is_among(begin + threadIdx.x, first, end))
+        shared.stage[0].fetch(s.p, begin + threadIdx.x);
     __syncthreads();
-    tile_load<WIDTH, DEPTH, APIC>(s, shared.near, shared.tile);
+    tile_fetch<G2P_THREADS>(s, shared.near, shared.tile);
+    __pipeline_wait_prior(0);
     __syncthreads();
     particle_limits limits;
-    for (uint32_t from = 0, turn = 0; from < count; from += G2P_THREADS, turn ^= 1) {
+    for (uint32_t from = begin, turn = 0; from < end; from += G2P_THREADS, turn ^= 1) {
         const uint32_t k = from + threadIdx.x;
-        if (k + G2P_THREADS < count)
-            shared.stage[turn ^ 1].fetch(s.p, first + k + G2P_THREADS);
+        if (k + G2P_THREADS < end)
+            shared.stage[turn ^ 1].fetch(s.p, k + G2P_THREADS);
         __pipeline_commit();
         __pipeline_wait_prior(1);
         bool touches = false;
-        if (k < count)
-            touches = update(s, block, meets, first + k, shared.stage[turn], shared.tile, &limits);
+        if (is_among(k, first, end))
+            touches = update(s, block, meets, k, shared.stage[turn], shared.tile, &limits);
         __syncwarp();
         if (meets)
-            list_touching(s, touches, first + k);
+            list_touching(s, touches, k);
     }
     limits.tell(&s.out->most);
 }
 
 /* Steps 9 and 10 of the particles that may touch a body: code for bodies takes so many registers that it
  * would slow down all the others. */
-static __global__ void __launch_bounds__(COLLIDE_THREADS) collide_kernel(const pass_view s)
+static __global__ void __launch_bounds__(COLLIDE_THREADS, 4) collide_kernel(const pass_view s)
 {
     if (!g2p_is_due(s))
         return;
@@ -379,7 +477,7 @@ static __device__ __forceinline__ void try_particle(const pass_view &s, uint32_t
                                                     const velocity_tile<WIDTH, DEPTH, APIC> &tile)
 {
     place at = load_place(s.p, k);
-    gathered from = gather<WIDTH, DEPTH, APIC>(stencil<WIDTH, DEPTH>(at), tile);
+    gathered from = gather(stencil<WIDTH, DEPTH>(at), tile);
     mat F = load_mat(s.p, F_FIRST, k);
     F = mat_mad(F, s.inv_h * s.dt(), mat_mul(from.grad, F));
     deformation r =
@@ -389,7 +487,7 @@ static __device__ __forceinline__ void try_particle(const pass_view &s, uint32_t
         collide_at(s, block, &at, &v);
     float stretch = mat_dot(r.F_E, r.F_E);
     if (!(is_slow(s, v) && is_sound(stretch, r.J_P)))
-        note_bad(s.out, row_of(s, k), v, stretch, r.J_P);
+        note_bad(s.out, row_of(s, k), vec_norm2(v), stretch, r.J_P);
 }
 
 /* Whether the stencils of a block reach a wild node. */
@@ -415,7 +513,8 @@ static __global__ void __launch_bounds__(THREADS, 2) try_kernel(const pass_view 
         __syncthreads();
         if (!reaches_wild(s, near))
             continue;
-        tile_load<WIDTH, DEPTH, APIC>(s, near, tile);
+        tile_fetch<THREADS>(s, near, tile);
+        __pipeline_wait_prior(0);
         __syncthreads();
         uint32_t first = s.grid.first[block], end = first + s.grid.count[block];
         for (uint32_t k = first + threadIdx.x; k < end; k += blockDim.x)

@@ -4,6 +4,9 @@
 
 #include "cuda/grid_node.cuh"
 
+/* CUDA blocks: enough to fill an H200. */
+enum { GRID_BLOCKS = 1056, GRID_BODIES_BLOCKS = 1056 };
+
 /* The bodies within `reach` cells, along each axis, of a place in a block. */
 static __device__ collider_bits bodies_near(const pass_view &s, int4 at, const double place[3],
                                             double reach, double *clearance)
@@ -45,41 +48,83 @@ static __global__ void __launch_bounds__(THREADS) bodies_kernel(const pass_view 
     s.grid.clearance[n] = (float)(clearance / s.cell_size) - 1e-4f;
 }
 
-/* One thread a node. */
+/* The velocities of 32 nodes of a block, by the lanes of a warp: where the block has no such nodes (2D), they
+ * have no mass. */
 template <int WIDTH, bool APIC>
-static __global__ void __launch_bounds__(THREADS) grid_kernel(const pass_view s)
+static __device__ __forceinline__ void finish_nodes(const pass_view &s, uint32_t block, int node,
+                                                    const node_motion &m)
 {
-    if (s.halted())
-        return;
-    uint32_t block = blockIdx.x * (THREADS / BLOCK_CELLS) + threadIdx.x / BLOCK_CELLS;
-    int node = threadIdx.x % BLOCK_CELLS;
-    bool exists = block < s.grid.block_count;
-    bool wild = false;
-    node_motion m = {};
-    if (exists && !(s.planar && node >= 16)) {
-        m = node_motion_of<APIC>(s, block, node);
-        collider_bond bond = {};
-        if (m.mass > 0 && s.bodies && s.grid.node_bodies[block])
-            collide_node(s, s.grid.node_bodies[block], s.grid.at[block], node, &m.v, &bond);
-        wild = node_is_wild<WIDTH>(s, m.v, m.mass);
+    if (!s.planar || node < 16) {
         float4 *out = (float4 *)node_at(s.grid, block, node, APIC ? 16 : 32);
         vec u = vec_mad(m.v, -s.blend, m.v_old); /* what FLIP gathers */
         out[0] = make_float4(m.v.e[0], m.v.e[1], m.v.e[2], APIC ? 0 : u.e[0]);
         if (!APIC)
             out[1] = make_float4(u.e[1], u.e[2], 0, 0);
     }
-    unsigned active = __ballot_sync(0xffffffffu, m.mass > 0);
-    bool any_wild = __any_sync(0xffffffffu, wild),
+    bool any_wild = __any_sync(0xffffffffu, node_is_wild<WIDTH>(s, m.v, m.mass)),
          any_overflow = __any_sync(0xffffffffu, m.overflow);
-    if ((threadIdx.x & 31) != 0 || !exists)
+    if ((threadIdx.x & 31) != 0)
         return;
     s.grid.wild[2 * block + (node >= 32)] = any_wild; /* a block is two whole warps */
-    if (active)
-        atomicAdd(&s.out->active_nodes, (unsigned long long)__popc(active));
     if (any_wild)
         s.out->wild = 1;
     if (any_overflow)
         s.out->sums_overflow = 1;
+}
+
+template <bool APIC>
+static __device__ __forceinline__ node_motion load_motion(const pass_view &s, uint32_t block,
+                                                          int node)
+{
+    return s.planar && node >= 16 ? node_motion{} : node_motion_of<APIC>(s, block, node);
+}
+
+/* One thread a node. Blocks that a body may reach are listed for the next kernel. */
+template <int WIDTH, bool APIC>
+static __global__ void __launch_bounds__(THREADS) grid_kernel(const pass_view s)
+{
+    if (s.halted())
+        return;
+    const uint32_t blocks = THREADS / BLOCK_CELLS;
+    const int node = threadIdx.x % BLOCK_CELLS;
+    uint32_t active = 0;
+    for (uint32_t from = blockIdx.x * blocks; from < s.grid.block_count;
+         from += gridDim.x * blocks) {
+        const uint32_t block = from + threadIdx.x / BLOCK_CELLS;
+        int mass = 0;
+        if (block < s.grid.block_count && s.bodies && s.grid.node_bodies[block]) {
+            if (node == 0)
+                s.grid.meeting[atomicAdd(&s.out->meeting, 1)] = block;
+        } else if (block < s.grid.block_count) {
+            node_motion m = load_motion<APIC>(s, block, node);
+            finish_nodes<WIDTH, APIC>(s, block, node, m);
+            mass = m.mass;
+        }
+        active += (uint32_t)__syncthreads_count(mass > 0);
+    }
+    if (threadIdx.x == 0 && active)
+        atomicAdd(&s.out->active_nodes, (unsigned long long)active);
+}
+
+/* The blocks that a body may reach: code for bodies takes so many registers that it would slow down all the
+ * others. */
+template <int WIDTH, bool APIC>
+static __global__ void __launch_bounds__(BLOCK_CELLS, 8) grid_bodies_kernel(const pass_view s)
+{
+    if (s.halted())
+        return;
+    const int node = threadIdx.x;
+    for (uint32_t n = blockIdx.x; n < s.out->meeting; n += gridDim.x) {
+        const uint32_t block = s.grid.meeting[n];
+        node_motion m = load_motion<APIC>(s, block, node);
+        collider_bond bond = {};
+        if (m.mass > 0)
+            collide_node(s, s.grid.node_bodies[block], s.grid.at[block], node, &m.v, &bond);
+        finish_nodes<WIDTH, APIC>(s, block, node, m);
+        int active = __syncthreads_count(m.mass > 0);
+        if (node == 0 && active)
+            atomicAdd(&s.out->active_nodes, (unsigned long long)active);
+    }
 }
 
 #endif

@@ -4,9 +4,13 @@
 
 #include "cuda/stencil.cuh"
 #include "method/stress_series.h"
+#include "method/svd.h"
 
-/* Tuned on an H200. */
-enum { P2G_THREADS = 256, P2G_BLOCKS = 4 };
+/* Threads of a CUDA block and blocks of a processor, tuned on an H200. */
+template <int WIDTH, bool APIC> struct p2g_shape {
+    static const int THREADS = WIDTH == 3 && APIC ? 128 : 256;
+    static const int BLOCKS = WIDTH == 3 && APIC ? 8 : 4;
+};
 
 /* Note what one particle would need of the range, when it is more than there is. */
 static __device__ __forceinline__ void require(uint32_t *needed, float value, float scale)
@@ -15,13 +19,39 @@ static __device__ __forceinline__ void require(uint32_t *needed, float value, fl
         atomicMax(needed, __float_as_uint(value / scale));
 }
 
-/* Add to a node, and take it from what is left for the centre of the stencil: so that a particle gives
- * away its mass and momentum, and a force of sum 0, exactly. */
-static __device__ __forceinline__ void add(int *node, float anchored, int *left)
+/*
+ * Adds to the nodes of a row along x: value(i, sum, sign) is `sum` with sign times the contribution of node
+ * i. What they miss of a particle's total is left for the centre of the stencil, so that it gives away its
+ * mass and momentum, and a force of sum 0, exactly.
+ *
+ * Rows of three nodes go by running sums, for which fewer instructions do: the last node takes from the whole
+ * of the row, the first gives, and the second gets what is between, so that the anchor cancels. Rows of four
+ * gain nothing by it, and their sums would need half a bit more of the range.
+ */
+template <int WIDTH, class VALUE>
+static __device__ __forceinline__ void add_row(int *node, bool has_centre, float whole, int *left,
+                                               VALUE value)
 {
-    int value = fixed_of(anchored);
-    *left -= value;
-    atomicAdd(node, value);
+    if constexpr (WIDTH == 3) {
+        int all = __float_as_int(whole), first = __float_as_int(value(0, FIXED_ANCHOR, 1.0f)),
+            both = __float_as_int(value(2, whole, -1.0f));
+        *left -= all - FIXED_ANCHOR_BITS;
+        atomicAdd(node, first - FIXED_ANCHOR_BITS);
+        atomicAdd(node + 2, all - both);
+        if (has_centre)
+            *left += both - first;
+        else
+            atomicAdd(node + 1, both - first);
+    } else {
+#pragma unroll
+        for (int i = 0; i < WIDTH; i++) {
+            if (has_centre && i == 1)
+                continue;
+            int part = fixed_of(value(i, FIXED_ANCHOR, 1.0f));
+            *left -= part;
+            atomicAdd(node + i, part);
+        }
+    }
 }
 
 static __device__ __forceinline__ float row_size(const mat &m, int a)
@@ -43,13 +73,25 @@ static __device__ __forceinline__ mat impulse_of(const pass_view &s, uint32_t k,
     float V0 = p.array[VOLUME][k];
     lame hard = snow_harden(p.array[MU0][k] * V0, p.array[LAMBDA0][k] * V0, p.array[XI][k],
                             p.array[J_P][k]);
-    if (stress_series_holds(&s.series, F, E)) {
-        stress = stress_series(F, E, hard, &s.series);
+    float dilation = stress_series_dilation(F);
+    if (stress_series_holds(&s.series, E, dilation)) {
+        stress = stress_series(E, dilation, hard, &s.series);
     } else {
         svd d = svd_of(F);
         stress = snow_kirchhoff(d.U, d.sigma, hard);
     }
     return mat_scale(stress, -s.dt() * s.inv_h * scale);
+}
+
+/* Sums of one channel: w_ip x in a row whose other weights have the product wyz. */
+template <int WIDTH, int DEPTH>
+static __device__ __forceinline__ void add_weighed(const stencil<WIDTH, DEPTH> &at, int *node,
+                                                   bool has_centre, float wyz, float x, int *left)
+{
+    float part = wyz * x;
+    add_row<WIDTH>(node, has_centre, FIXED_ANCHOR + part, left, [&](int i, float sum, float sign) {
+        return fmaf(sign * at.w[0][i], part, sum);
+    });
 }
 
 /* (m_i, m_i v_i) += w_ip (m, m v) and dt f_i += t grad w_ip, separately: FLIP needs v_i before forces. */
@@ -74,31 +116,34 @@ static __device__ __forceinline__ void scatter_flip(const pass_view &s, uint32_t
     for (int c = 0; c < DEPTH; c++)
 #pragma unroll
         for (int b = 0; b < WIDTH; b++) {
+            const int offset = T::Y * b + T::Z * c;
+            const bool has_centre = offset + 1 == T::CENTRE;
+            int *node = first + offset;
             float wyz = at.w[1][b] * at.w[2][c];
             float gw = at.g[1][b] * at.w[2][c], wg = at.w[1][b] * at.g[2][c];
-            float X[3], YZ[3];
+            add_weighed(at, node, has_centre, wyz, M, &left[0]);
             for (int a = 0; a < 3; a++) {
-                X[a] = wyz * t.m[a][0];
-                YZ[a] = gw * t.m[a][1] + wg * t.m[a][2];
-            }
-#pragma unroll
-            for (int i = 0; i < WIDTH; i++) {
-                const int offset = i + T::Y * b + T::Z * c;
-                if (offset == T::CENTRE)
-                    continue;
-                int *node = first + offset;
-                float w = at.w[0][i] * wyz;
-                add(node, fmaf(w, M, FIXED_ANCHOR), &left[0]);
-                for (int a = 0; a < 3; a++) {
-                    add(node + (1 + a) * T::SIZE, fmaf(w, P.e[a], FIXED_ANCHOR), &left[1 + a]);
-                    add(node + (4 + a) * T::SIZE,
-                        fmaf(at.w[0][i], YZ[a], fmaf(at.g[0][i], X[a], FIXED_ANCHOR)),
-                        &left[4 + a]);
-                }
+                node += T::SIZE;
+                add_weighed(at, node, has_centre, wyz, P.e[a], &left[1 + a]);
+                float X = wyz * t.m[a][0], YZ = gw * t.m[a][1] + wg * t.m[a][2];
+                add_row<WIDTH>(node + 3 * T::SIZE, has_centre, FIXED_ANCHOR + YZ, &left[4 + a],
+                               [&](int i, float sum, float sign) {
+                                   sum = fmaf(sign * at.g[0][i], X, sum);
+                                   return fmaf(sign * at.w[0][i], YZ, sum);
+                               });
             }
         }
     for (int a = 0; a < 7; a++)
         atomicAdd(first + T::CENTRE + a * T::SIZE, left[a]);
+}
+
+/* Along an axis, what goes to node i beside its weight's share: w d Q + g t, of columns of both. Of sum 0. */
+template <int WIDTH, int DEPTH>
+static __device__ __forceinline__ vec tilt(const stencil<WIDTH, DEPTH> &at, int axis, int i,
+                                           const mat &Q, const mat &t)
+{
+    vec r = vec_scale(mat_column(Q, axis), at.w[axis][i] * at.way(axis, i));
+    return vec_mad(r, at.g[axis][i], mat_column(t, axis));
 }
 
 /* (m_i, m_i v_i + dt f_i) += w_ip (m, m v + m C (x_i - x_p)) + (0, t grad w_ip) */
@@ -120,34 +165,36 @@ static __device__ __forceinline__ void scatter_apic(const pass_view &s, uint32_t
         require(&s.out->momentum_needed, size, s.momentum_scale());
         left[1 + a] = __float2int_rn(P.e[a]);
     }
+    vec along_x[WIDTH], along_y[WIDTH];
+#pragma unroll
+    for (int i = 0; i < WIDTH; i++) {
+        along_x[i] = tilt(at, 0, i, Q, t);
+        along_y[i] = tilt(at, 1, i, Q, t);
+    }
     int *first = tile + at.first();
 #pragma unroll
-    for (int c = 0; c < DEPTH; c++)
+    for (int c = 0; c < DEPTH; c++) {
+        vec plane = DEPTH == 1 ? P : vec_mad(tilt(at, 2, c, Q, t), at.w[2][c], P);
 #pragma unroll
         for (int b = 0; b < WIDTH; b++) {
+            const int offset = T::Y * b + T::Z * c;
+            const bool has_centre = offset + 1 == T::CENTRE;
+            int *node = first + offset;
             float wyz = at.w[1][b] * at.w[2][c];
-            float gw = at.g[1][b] * at.w[2][c], wg = at.w[1][b] * at.g[2][c];
-            float W[3], D[3], G[3]; /* what goes with w, w d and the slope along x */
+            add_weighed(at, node, has_centre, wyz, M, &left[0]);
             for (int a = 0; a < 3; a++) {
-                float affine = P.e[a] + Q.m[a][1] * at.way(1, b) + Q.m[a][2] * at.way(2, c);
-                W[a] = wyz * affine + gw * t.m[a][1] + wg * t.m[a][2];
-                D[a] = wyz * Q.m[a][0];
-                G[a] = wyz * t.m[a][0];
-            }
-#pragma unroll
-            for (int i = 0; i < WIDTH; i++) {
-                const int offset = i + T::Y * b + T::Z * c;
-                if (offset == T::CENTRE)
-                    continue;
-                int *node = first + offset;
-                add(node, fmaf(at.w[0][i] * wyz, M, FIXED_ANCHOR), &left[0]);
-                for (int a = 0; a < 3; a++)
-                    add(node + (1 + a) * T::SIZE,
-                        fmaf(at.w[0][i], fmaf(at.way(0, i), D[a], W[a]),
-                             fmaf(at.g[0][i], G[a], FIXED_ANCHOR)),
-                        &left[1 + a]);
+                node += T::SIZE;
+                float row = at.w[1][b] * plane.e[a] + at.w[2][c] * along_y[b].e[a];
+                add_row<WIDTH>(node, has_centre, FIXED_ANCHOR + row, &left[1 + a],
+                               [&](int i, float sum, float sign) {
+                                   /* Rows of four have the time to round once only. */
+                                   float part = sign * wyz * along_x[i].e[a], w = sign * at.w[0][i];
+                                   return WIDTH == 4 ? sum + fmaf(w, row, part)
+                                                     : fmaf(w, row, sum + part);
+                               });
             }
         }
+    }
     for (int a = 0; a < 4; a++)
         atomicAdd(first + T::CENTRE + a * T::SIZE, left[a]);
 }
@@ -157,45 +204,45 @@ template <int WIDTH, int DEPTH, bool APIC>
 static __device__ __forceinline__ void tile_flush(const pass_view &s, const uint32_t *near,
                                                   const int *tile)
 {
-    using T = tile_shape<WIDTH, DEPTH>;
-    const int node_bytes = APIC ? 16 : 32;
-    for (int n = threadIdx.x; n < T::NODES; n += blockDim.x) {
-        tile_node t = tile_node_of<WIDTH, DEPTH>(n);
+    const int size = tile_shape<WIDTH, DEPTH>::SIZE, node_bytes = APIC ? 16 : 32;
+    for_tile<WIDTH, DEPTH, p2g_shape<WIDTH, APIC>::THREADS>([&](tile_node t) {
         const int *sum = tile + t.at;
         unsigned long long *to =
             (unsigned long long *)node_at(s.grid, near[t.direction], t.node, node_bytes);
-        int mass = sum[0];
-        if (mass != 0 || sum[T::SIZE] != 0)
-            atomicAdd(to, fixed_pair(mass, sum[T::SIZE]));
-        if (sum[2 * T::SIZE] != 0 || sum[3 * T::SIZE] != 0)
-            atomicAdd(to + 1, fixed_pair(sum[2 * T::SIZE], sum[3 * T::SIZE]));
-        if (APIC)
-            continue;
-        if (sum[4 * T::SIZE] != 0 || sum[5 * T::SIZE] != 0)
-            atomicAdd(to + 2, fixed_pair(sum[4 * T::SIZE], sum[5 * T::SIZE]));
-        if (sum[6 * T::SIZE] != 0)
-            atomicAdd(to + 3, fixed_pair(sum[6 * T::SIZE], 0));
-    }
+#pragma unroll
+        for (int k = 0; k < (APIC ? 2 : 4); k++) {
+            int low = sum[2 * k * size], high = k < 3 ? sum[(2 * k + 1) * size] : 0;
+            if ((low | high) != 0)
+                atomicAdd(to + k, fixed_pair(low, high));
+        }
+    });
 }
 
 template <int WIDTH, int DEPTH, bool APIC>
-static __global__ void __launch_bounds__(P2G_THREADS, P2G_BLOCKS) p2g_kernel(const pass_view s)
+static __global__ void __launch_bounds__(p2g_shape<WIDTH, APIC>::THREADS,
+                                         p2g_shape<WIDTH, APIC>::BLOCKS)
+    p2g_kernel(const pass_view s)
 {
     using T = tile_shape<WIDTH, DEPTH>;
-    __shared__ int tile[(APIC ? 4 : 7) * T::SIZE];
+    const int threads = p2g_shape<WIDTH, APIC>::THREADS;
+    __shared__ __align__(16) int tile[(APIC ? 4 : 7) * T::SIZE];
     __shared__ uint32_t near[DIRECTIONS];
     if (s.halted())
         return;
     uint32_t block = blockIdx.x, first = s.grid.first[block], count = s.grid.count[block];
     near_load(s.grid, block, near);
-    for (int n = threadIdx.x; n < (APIC ? 4 : 7) * T::SIZE; n += P2G_THREADS)
-        tile[n] = 0;
+    for (int n = threadIdx.x; n < (APIC ? 4 : 7) * T::SIZE / 4; n += threads)
+        ((int4 *)tile)[n] = make_int4(0, 0, 0, 0);
     __syncthreads();
-    for (uint32_t k = threadIdx.x; k < count; k += P2G_THREADS)
+    const uint32_t end = first + count;
+    for (uint32_t k = whole_sector(first) + threadIdx.x; k < end; k += threads) {
+        if (k < first)
+            continue;
         if (APIC)
-            scatter_apic<WIDTH, DEPTH>(s, first + k, tile);
+            scatter_apic<WIDTH, DEPTH>(s, k, tile);
         else
-            scatter_flip<WIDTH, DEPTH>(s, first + k, tile);
+            scatter_flip<WIDTH, DEPTH>(s, k, tile);
+    }
     __syncthreads();
     tile_flush<WIDTH, DEPTH, APIC>(s, near, tile);
 }

@@ -2,9 +2,9 @@
  * Home blocks: which there are, which particles each has, and where they lie in memory.
  *
  * A sort builds the set of blocks anew, in a hash table of coordinates: first the homes of particles,
- * then the blocks around them. Within a home, particles are ordered by their rank in their cell, then
- * by cell, so that the lanes of a warp stand in different cells and seldom add to the same node. Which
- * particle of a cell gets which rank is left to chance: no result depends on it.
+ * then the blocks around them. Within a home, particles are ordered by their rank in their column of cells,
+ * then by column, so that the lanes of a warp stand in different columns and seldom add to the same bank of
+ * shared memory. Which particle of a cell gets which rank is left to chance: no result depends on it.
  */
 #include "cuda/state.cuh"
 
@@ -192,21 +192,27 @@ static __global__ void find_near(const sort_view s, bool planar)
 
 /* ---- Order ------------------------------------------------------------------------------------ */
 
-/* From home, cell and rank to a place in memory: those of lower rank in any cell come first, then those
- * of the same rank in the cells before. */
+/*
+ * From home, cell and rank to a place in memory. Cells two layers apart share a column, which is the banks that
+ * their nodes lie in (tile_shape). Those of lower rank in any column come first, then those of the same rank
+ * in the columns before.
+ */
 static __global__ void find_order(const sort_view s)
 {
     uint32_t k = blockIdx.x * SORT_THREADS + threadIdx.x;
     if (k >= s.count)
         return;
-    uint32_t home = s.key[k] / BLOCK_CELLS, cell = s.key[k] % BLOCK_CELLS, rank = s.order[k];
+    const uint32_t columns = BLOCK_CELLS / 2;
+    uint32_t home = s.key[k] / BLOCK_CELLS, cell = s.key[k] % BLOCK_CELLS, column = cell % columns;
     const uint4 *counts = (const uint4 *)(s.cell_count + home * BLOCK_CELLS);
-    uint32_t to = s.grid.first[home];
-    for (uint32_t c = 0; c < BLOCK_CELLS / 4; c++) {
-        uint4 n = counts[c];
-        to += min(n.x, rank) + min(n.y, rank) + min(n.z, rank) + min(n.w, rank);
-        to += (n.x > rank && 4 * c < cell) + (n.y > rank && 4 * c + 1 < cell) +
-              (n.z > rank && 4 * c + 2 < cell) + (n.w > rank && 4 * c + 3 < cell);
+    uint32_t to = s.grid.first[home], rank = s.order[k];
+    if (cell >= columns)
+        rank += s.cell_count[home * BLOCK_CELLS + column];
+    for (uint32_t c = 0; c < columns / 4; c++) {
+        uint4 n = counts[c], m = counts[c + columns / 4];
+        const uint32_t of[4] = {n.x + m.x, n.y + m.y, n.z + m.z, n.w + m.w};
+        for (uint32_t i = 0; i < 4; i++)
+            to += min(of[i], rank) + (of[i] > rank && 4 * c + i < column);
     }
     s.order[k] = to;
 }
@@ -249,6 +255,7 @@ static void free_table(backend *s)
     device_free(&s->grid.near);
     device_free(&s->grid.bodies);
     device_free(&s->grid.node_bodies);
+    device_free(&s->grid.meeting);
     device_free(&s->grid.clearance);
     device_free(&s->grid.wild);
     device_free(&s->hash_keys);
@@ -297,6 +304,7 @@ static firn_status make_table(backend *s, size_t homes)
         {&s->grid.near, homes * DIRECTIONS * sizeof *s->grid.near},
         {&s->grid.bodies, blocks * sizeof *s->grid.bodies},
         {&s->grid.node_bodies, blocks * sizeof *s->grid.node_bodies},
+        {&s->grid.meeting, blocks * sizeof *s->grid.meeting},
         {&s->grid.clearance, EIGHTHS * homes * sizeof *s->grid.clearance},
         {&s->grid.wild, 2 * blocks},
         {&s->hash_keys, s->hash_size * sizeof *s->hash_keys},

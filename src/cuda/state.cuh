@@ -78,8 +78,9 @@ typedef struct grid_view {
     uint32_t *near;             /* home blocks: DIRECTIONS blocks around */
     collider_bits *bodies;      /* within reach of a home's particles */
     collider_bits *node_bodies; /* within reach of a block's nodes */
-    float *clearance; /* home blocks: from the middle of each eighth to a body, in cells */
-    uint8_t *wild;    /* of each half of a block: has a wild node */
+    uint32_t *meeting; /* blocks whose nodes a body may reach, as many as the outcome says */
+    float *clearance;  /* home blocks: from the middle of each eighth to a body, in cells */
+    uint8_t *wild;     /* of each half of a block: has a wild node */
     /* BLOCK_CELLS nodes of `node_bytes` a block: after P2G sums in fixed point, two to a word; after the
      * grid pass velocities. */
     char *nodes;
@@ -104,6 +105,7 @@ typedef struct outcome {
     uint32_t momentum_needed, force_needed; /* when beyond the fixed-point range: of one particle */
     uint32_t sums_overflow;
     uint32_t wild;
+    uint32_t meeting;      /* blocks that a body may reach */
     uint32_t touching;     /* particles that may touch a body */
     uint32_t drifted;      /* a sort is needed */
     uint32_t bad_row_mark; /* ~ the first row that went wrong; 0: none */

@@ -24,16 +24,17 @@ template <int WIDTH, int DEPTH> struct tile_shape {
         1 + Y + (DEPTH == 1 ? 0 : Z); /* a stencil's heaviest node, nearly always */
 };
 
-/* No weight is larger. */
+/* What a particle adds at once is at most so much of what it has: to a node, or to rows of three nodes, which
+ * P2G adds by running sums. */
 static __host__ __device__ __forceinline__ float stencil_most_weight(int width, int depth)
 {
-    return width == 4 ? depth == 1 ? 0.4445f : 0.2963f : depth == 1 ? 0.5626f : 0.4219f;
+    return width == 4 ? depth == 1 ? 0.4445f : 0.2963f : depth == 1 ? 0.7501f : 0.5626f;
 }
 
-/* No weight and no entry of a weight's gradient (per cell) is larger. */
+/* The same of slopes, per cell, along any axis. */
 static __host__ __device__ __forceinline__ float stencil_most(int width, int depth)
 {
-    return width == 4 ? depth == 1 ? 0.4445f : 0.2963f : depth == 1 ? 0.7501f : 0.5626f;
+    return width == 4 ? depth == 1 ? 0.4445f : 0.2963f : depth == 1 ? 1.0001f : 0.7501f;
 }
 
 /* Where node `n` (counted through the tile) is in shared memory, and on the grid: the direction to its
@@ -42,16 +43,29 @@ struct tile_node {
     int at, direction, node;
 };
 
-template <int WIDTH, int DEPTH> static __device__ __forceinline__ tile_node tile_node_of(int n)
+template <int WIDTH, int DEPTH> static __device__ __forceinline__ tile_node tile_node_of(uint32_t n)
 {
     using T = tile_shape<WIDTH, DEPTH>;
-    int x = n % T::SIDE, y = n / T::SIDE % T::SIDE, z = n / (T::SIDE * T::SIDE);
+    const uint32_t side = T::SIDE;
+    int x = (int)(n % side), y = (int)(n / side % side), z = (int)(n / (side * side));
     tile_node t;
     t.at = x + T::Y * y + T::Z * z;
     int nx = x + 3, ny = y + 3, nz = DEPTH == 1 ? 4 : z + 3; /* counted from the block before */
     t.direction = (nx >> 2) + 3 * (ny >> 2) + 9 * (nz >> 2);
     t.node = (nx & 3) + 4 * (ny & 3) + 16 * (nz & 3);
     return t;
+}
+
+/* The nodes of a tile, shared out among the threads of a CUDA block. */
+template <int WIDTH, int DEPTH, int COUNT, class WORK>
+static __device__ __forceinline__ void for_tile(WORK work)
+{
+    const uint32_t nodes = tile_shape<WIDTH, DEPTH>::NODES, mine = threadIdx.x;
+    __builtin_assume(mine < COUNT);
+#pragma unroll
+    for (uint32_t from = 0; from < nodes; from += COUNT)
+        if (from + COUNT <= nodes || from + mine < nodes)
+            work(tile_node_of<WIDTH, DEPTH>(from + mine));
 }
 
 static __device__ __forceinline__ char *node_at(const grid_view &grid, uint32_t block, int node,
@@ -66,6 +80,18 @@ static __device__ __forceinline__ void near_load(const grid_view &grid, uint32_t
 {
     if (threadIdx.x < DIRECTIONS)
         near[threadIdx.x] = grid.near[home * DIRECTIONS + threadIdx.x];
+}
+
+/* The slots of a home are shared out from a multiple of eight on, at or before the first of them: then warps
+ * read and write whole sectors of memory, 32 bytes. */
+static __device__ __forceinline__ uint32_t whole_sector(uint32_t first)
+{
+    return first & ~7u;
+}
+
+static __device__ __forceinline__ bool is_among(uint32_t slot, uint32_t first, uint32_t end)
+{
+    return slot >= first && slot < end;
 }
 
 /* Offset from the first cell of the home block, 2^PLACE_BITS a cell. */
@@ -176,87 +202,128 @@ static __host__ __device__ __forceinline__ float of_ordered_bits(uint32_t u)
     return x;
 }
 
-/* The largest of each thread's values to one place, through one atomic a warp at most. */
-static __device__ __forceinline__ void raise(uint32_t *to, uint32_t value)
+/* The largest over a warp; by all its lanes. */
+static __device__ __forceinline__ uint32_t warp_most(uint32_t value)
 {
 #if __CUDA_ARCH__ >= 800
-    value = __reduce_max_sync(0xffffffffu, value);
+    return __reduce_max_sync(0xffffffffu, value);
 #else
     for (int k = 16; k > 0; k >>= 1)
         value = max(value, __shfl_xor_sync(0xffffffffu, value, k));
+    return value;
 #endif
+}
+
+/* The largest of each thread's values to one place, through one atomic a warp at most. */
+static __device__ __forceinline__ void raise(uint32_t *to, uint32_t value)
+{
+    value = warp_most(value);
     if ((threadIdx.x & 31) == 0 && value > *(volatile uint32_t *)to)
         atomicMax(to, value);
 }
 
-/*
- * The strain e in |V0 P F^T| <= m c^2 e: with b = F F^T, P F^T = 2 mu (b - sqrt b) + lambda (J - 1) J is at
- * most (2 mu + lambda) times the larger of |b - sqrt b|, which is about |b - I| / 2, and |J - 1| |J|.
- * Rounded as written, see below.
- */
-static __device__ __forceinline__ float strain_of(const mat &F)
-{
-    float square = 0;
-    for (int i = 0; i < 3; i++)
-        for (int j = 0; j <= i; j++) {
-            float e = i == j ? -1.0f : 0.0f;
-            for (int k = 0; k < 3; k++)
-                e = __fmaf_rn(F.m[i][k], F.m[j][k], e);
-            square = __fmaf_rn(i == j ? e : __fmul_rn(2.0f, e), e, square);
+/* How far F is from a rotation: E = F^T F - I and det F. Rounded as written, see below. */
+struct strain {
+    mat E;
+    float J;
+
+    __device__ __forceinline__ strain(const mat &F)
+    {
+        mat G = F;
+        for (int i = 0; i < 3; i++)
+            G.m[i][i] = __fadd_rn(F.m[i][i], -1.0f);
+        for (int i = 0; i < 3; i++)
+            for (int j = 0; j <= i; j++) {
+                float e = __fadd_rn(G.m[i][j], G.m[j][i]);
+                for (int k = 0; k < 3; k++)
+                    e = __fmaf_rn(G.m[k][i], G.m[k][j], e);
+                E.m[i][j] = E.m[j][i] = e;
+            }
+        J = 0;
+        for (int k = 0; k < 3; k++) {
+            int l = (k + 1) % 3, m = (k + 2) % 3;
+            float minor = __fmaf_rn(F.m[1][l], F.m[2][m], -__fmul_rn(F.m[1][m], F.m[2][l]));
+            J = __fmaf_rn(F.m[0][k], minor, J);
         }
-    float J = 0;
-    for (int k = 0; k < 3; k++) {
-        int l = (k + 1) % 3, m = (k + 2) % 3;
-        float minor = __fmaf_rn(F.m[1][l], F.m[2][m], -__fmul_rn(F.m[1][m], F.m[2][l]));
-        J = __fmaf_rn(F.m[0][k], minor, J);
     }
-    float volume = fabsf(__fmul_rn(__fadd_rn(J, -1.0f), J));
-    return fmaxf(__fmul_rn(0.6f, __fsqrt_rn(square)), volume);
-}
+
+    /*
+     * The square of e in |V0 P F^T| <= m c^2 e: with b = F F^T, P F^T = 2 mu (b - sqrt b) + lambda (J - 1) J is
+     * at most (2 mu + lambda) times the larger of |b - sqrt b|, which is about |b - I| / 2, and |J - 1| |J|.
+     */
+    __device__ __forceinline__ float square() const
+    {
+        float sides = 0, diagonal = 0;
+        for (int i = 0; i < 3; i++) {
+            diagonal = __fmaf_rn(E.m[i][i], E.m[i][i], diagonal);
+            for (int j = 0; j < i; j++)
+                sides = __fmaf_rn(E.m[i][j], E.m[i][j], sides);
+        }
+        float volume = __fmul_rn(__fadd_rn(J, -1.0f), J);
+        return fmaxf(__fmul_rn(0.36f, __fmaf_rn(2.0f, sides, diagonal)), __fmul_rn(volume, volume));
+    }
+};
 
 /* Rounded the same way wherever it is computed, or a resumed run would choose another step. */
 struct particle_limits {
-    particle_most most = {};
+    float speed2 = 0, wave2 = -INFINITY, stress = -INFINITY;
+    float velocity[3] = {-INFINITY, -INFINITY, -INFINITY};
+    float backward[3] = {-INFINITY, -INFINITY, -INFINITY};
+    float affine = 0;
 
     __device__ __forceinline__ void add_velocity(const vec &v)
     {
         float square = __fmul_rn(v.e[0], v.e[0]);
         square = __fmaf_rn(v.e[1], v.e[1], square);
         square = __fmaf_rn(v.e[2], v.e[2], square);
-        most.speed2 = max(most.speed2, __float_as_uint(square));
+        speed2 = fmaxf(speed2, square);
         for (int a = 0; a < 3; a++) {
-            most.velocity[a] = max(most.velocity[a], ordered_bits(v.e[a]));
-            most.backward[a] = max(most.backward[a], ordered_bits(-v.e[a]));
+            velocity[a] = fmaxf(velocity[a], v.e[a]);
+            backward[a] = fmaxf(backward[a], -v.e[a]);
         }
     }
 
-    __device__ __forceinline__ void add_stress(float log_wave2_soft, float xi, float J,
-                                               const mat &F)
+    __device__ __forceinline__ void add_stress(float log_wave2_soft, float xi, float J_P,
+                                               const strain &e)
     {
-        float exponent = __fmul_rn(xi, __fadd_rn(1.0f, -J));
+        float exponent = __fmul_rn(xi, __fadd_rn(1.0f, -J_P));
         exponent = fminf(fmaxf(exponent, -(float)SNOW_HARDEN_LIMIT), (float)SNOW_HARDEN_LIMIT);
         float log_hard = __fadd_rn(log_wave2_soft, exponent);
-        float log_strain = __logf(fmaxf(strain_of(F), 1e-30f));
-        most.wave2 = max(most.wave2, ordered_bits(log_hard));
-        most.stress = max(most.stress, ordered_bits(__fadd_rn(log_hard, log_strain)));
+        wave2 = fmaxf(wave2, log_hard);
+        stress = fmaxf(stress, __fmaf_rn(0.5f, __logf(fmaxf(e.square(), 1e-37f)), log_hard));
     }
 
     /* sum_b |C_ab| (reach in metres), for the B / h of APIC. */
     __device__ __forceinline__ void add_affine(const mat &B, float inv_D_reach)
     {
-        for (int a = 0; a < 3; a++) {
-            float sum = __fadd_rn(__fadd_rn(fabsf(B.m[a][0]), fabsf(B.m[a][1])), fabsf(B.m[a][2]));
-            most.affine = max(most.affine, __float_as_uint(__fmul_rn(sum, inv_D_reach)));
-        }
+        float most = 0;
+        for (int a = 0; a < 3; a++)
+            most = fmaxf(
+                most, __fadd_rn(__fadd_rn(fabsf(B.m[a][0]), fabsf(B.m[a][1])), fabsf(B.m[a][2])));
+        affine = fmaxf(affine, __fmul_rn(most, inv_D_reach));
     }
 
-    /* By all lanes of a warp. */
+    /* By all lanes of a warp; each looks after one of the values, so that memory answers once for all. */
     __device__ __forceinline__ void tell(particle_most *to) const
     {
-        const uint32_t *mine = (const uint32_t *)&most;
+        const uint32_t lane = threadIdx.x & 31;
+        uint32_t *my_place = (uint32_t *)to + lane, known = 0, mine = 0;
+        if (lane < PARTICLE_LIMITS)
+            known = *(volatile uint32_t *)my_place;
+        const float value[PARTICLE_LIMITS] = {speed2,      wave2,       stress,      velocity[0],
+                                              velocity[1], velocity[2], backward[0], backward[1],
+                                              backward[2], affine};
 #pragma unroll
-        for (int k = 0; k < PARTICLE_LIMITS; k++)
-            raise((uint32_t *)to + k, mine[k]);
+        for (int k = 0; k < PARTICLE_LIMITS; k++) {
+            bool is_signed = k != 0 && k != PARTICLE_LIMITS - 1;
+            uint32_t bits = !is_signed             ? __float_as_uint(value[k])
+                            : value[k] > -INFINITY ? ordered_bits(value[k])
+                                                   : 0;
+            uint32_t most = warp_most(bits);
+            mine = lane == k ? most : mine;
+        }
+        if (mine > known)
+            atomicMax(my_place, mine);
     }
 };
 

@@ -36,13 +36,17 @@ static __global__ void __launch_bounds__(THREADS) volumes_kernel(const pass_view
 template <int WIDTH, int DEPTH, bool APIC> struct launch {
     static void p2g(const pass_view *s, cudaStream_t stream)
     {
-        p2g_kernel<WIDTH, DEPTH, APIC><<<s->grid.home_count, P2G_THREADS, 0, stream>>>(*s);
+        p2g_kernel<WIDTH, DEPTH, APIC>
+            <<<s->grid.home_count, p2g_shape<WIDTH, APIC>::THREADS, 0, stream>>>(*s);
     }
     static void grid(const pass_view *s, cudaStream_t stream)
     {
-        const uint32_t blocks = THREADS / BLOCK_CELLS;
-        grid_kernel<WIDTH, APIC>
-            <<<(s->grid.block_count + blocks - 1) / blocks, THREADS, 0, stream>>>(*s);
+        const uint32_t blocks = THREADS / BLOCK_CELLS,
+                       wanted = (s->grid.block_count + blocks - 1) / blocks,
+                       groups = wanted < GRID_BLOCKS ? wanted : GRID_BLOCKS;
+        grid_kernel<WIDTH, APIC><<<groups, THREADS, 0, stream>>>(*s);
+        if (s->bodies)
+            grid_bodies_kernel<WIDTH, APIC><<<GRID_BODIES_BLOCKS, BLOCK_CELLS, 0, stream>>>(*s);
     }
     static void g2p(const pass_view *s, cudaStream_t stream)
     {

@@ -287,7 +287,7 @@ static __global__ void find_limits(const pass_view s, uint32_t count, float inv_
         vec v = load_velocity(s.p, k);
         limits.add_velocity(v);
         limits.add_stress(s.p.array[LOG_WAVE2][k], s.p.array[XI][k], s.p.array[J_P][k],
-                          load_mat(s.p, F_FIRST, k));
+                          strain(load_mat(s.p, F_FIRST, k)));
         if (inv_D_reach > 0)
             limits.add_affine(load_mat(s.p, B_FIRST, k), inv_D_reach);
         materials.add(s.p.array[MASS][k], s.p.array[THETA_C][k], s.p.array[THETA_S][k]);

@@ -60,20 +60,26 @@ FN lane_mask step07_positive(mat A)
  * Whether the return map would change F_hat: not so while both C - (1 - theta_c)^2 I and
  * (1 + theta_s)^2 I - C are positive definite, C = F_hat^T F_hat, and F_hat is not turned inside out,
  * which C cannot tell. A particle within rounding of the yield surface may be told either way. Far
- * cheaper than an SVD, so that lanes of which none yields can do without; NaN yields.
+ * cheaper than an SVD, so that lanes of which none yields can do without; NaN yields. E = C - I, or
+ * F_hat F_hat^T - I, which has the same eigenvalues.
  */
-FN lane_mask step07_yields(mat F_hat, real theta_c, real theta_s)
+FN lane_mask step07_beyond(mat E, real det, real theta_c, real theta_s)
 {
-    /* E = C - I from G = F_hat - I keeps the digits that the bounds are made of. */
-    mat G = mat_sub(F_hat, mat_identity());
-    mat E = mat_add(mat_t_mul(G, G), mat_add(G, mat_transpose(G)));
     real low = theta_c * (R(2) - theta_c), high = theta_s * (R(2) + theta_s);
     mat above = E, below = mat_scale(E, real_of(-1));
     for (int i = 0; i < FIRN_DIM; i++) {
         above.m[i][i] += low;
         below.m[i][i] += high;
     }
-    return lane_not(step07_positive(above) & step07_positive(below) & (mat_det(F_hat) > R(0)));
+    return lane_not(step07_positive(above) & step07_positive(below) & (det > R(0)));
+}
+
+FN lane_mask step07_yields(mat F_hat, real theta_c, real theta_s)
+{
+    /* E from G = F_hat - I keeps the digits that the bounds are made of. */
+    mat G = mat_sub(F_hat, mat_identity());
+    mat E = mat_add(mat_t_mul(G, G), mat_add(G, mat_transpose(G)));
+    return step07_beyond(E, mat_det(F_hat), theta_c, theta_s);
 }
 
 FN deformation step07_deform(mat grad_v, real dt, mat F_E, real J_P, real theta_c, real theta_s)

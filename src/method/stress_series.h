@@ -46,33 +46,40 @@ FN real stress_series_dilation(mat F)
     return mat_trace(G) + (mat_trace(cof) + det);
 }
 
-/* Where the plan holds. */
-FN lane_mask stress_series_holds(const stress_series_plan *plan, mat F, mat E)
+/* Where the plan holds: for a strain of the right size, of an F that is not turned inside out. */
+FN lane_mask stress_series_holds(const stress_series_plan *plan, mat E, real dilation)
 {
-    return (stress_series_size(E) <= R(plan->reach) * R(plan->reach)) & (mat_det(F) > R(0));
+    return (stress_series_size(E) <= R(plan->reach) * R(plan->reach)) & (dilation > R(-1));
+}
+
+/* sum_k c_k E^(k+1) = r[0] E^2 + r[1] E + r[2] I by Horner's rule, with E^3 = i1 E^2 - i2 E + i3 I: times E,
+ * plus the next coefficient; the last time without one. */
+FN void stress_series_sum(real i1, real i2, real i3, const float *c, int terms, real r[3])
+{
+    for (int k = 0; k < 3; k++)
+        r[k] = real_of(c[terms - 1 - k]);
+    for (int k = terms - 4; k >= -1; k--) {
+        real a = r[0] * i1 + r[1], b = r[2] - r[0] * i2;
+        r[2] = r[0] * i3 + (k >= 0 ? R(c[k >= 0 ? k : 0]) : R(0));
+        r[0] = a;
+        r[1] = b;
+    }
 }
 
 /* P F^T, where the plan holds. */
-FN mat stress_series(mat F, mat E, lame l, const stress_series_plan *plan)
+FN mat stress_series(mat E, real dilation, lame l, const stress_series_plan *plan)
 {
-    const float *coefficients = plan->coefficient;
-    int terms = plan->terms;
     mat E2 = mat_mul(E, E);
-    /* E^3 = i1 E^2 - i2 E + i3 I */
     real i1 = mat_trace(E), i2 = R(0.5) * (i1 * i1 - mat_trace(E2));
     mat cof = mat_cof(E);
     real i3 = E.m[0][0] * cof.m[0][0] + E.m[0][1] * cof.m[0][1] + E.m[0][2] * cof.m[0][2];
-    /* Horner: a E^2 + b E + c I, times E, plus the next coefficient; the last time without one. */
-    real a = real_of(0), b = real_of(0), c = real_of(coefficients[terms - 1]);
-    for (int k = terms - 2; k >= -1; k--) {
-        real a_next = a * i1 + b, b_next = c - a * i2;
-        c = a * i3 + (k >= 0 ? R(coefficients[k]) : R(0));
-        a = a_next;
-        b = b_next;
-    }
-    real dilation = stress_series_dilation(F);
-    real pressure = R(2) * l.mu * c + l.lambda * dilation * (R(1) + dilation);
-    mat P = mat_mad(mat_scale(E2, R(2) * l.mu * a), R(2) * l.mu * b, E);
+    real r[3];
+    if (plan->terms <= STRESS_SERIES_SHORT) /* a number the compiler knows */
+        stress_series_sum(i1, i2, i3, plan->coefficient, STRESS_SERIES_SHORT, r);
+    else
+        stress_series_sum(i1, i2, i3, plan->coefficient, plan->terms, r);
+    real pressure = R(2) * l.mu * r[2] + l.lambda * dilation * (R(1) + dilation);
+    mat P = mat_mad(mat_scale(E2, R(2) * l.mu * r[0]), R(2) * l.mu * r[1], E);
     for (int i = 0; i < 3; i++)
         P.m[i][i] += pressure;
     return P;

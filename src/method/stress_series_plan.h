@@ -15,8 +15,11 @@ static inline double stress_series_coefficient(int k)
     return k == 0 ? 1 - binomial : -binomial;
 }
 
-/* Enough terms for |F F^T - I| <= reach. */
-enum { STRESS_SERIES_MOST = 48 }; /* with more the SVD is cheaper */
+/* Enough terms for |F F^T - I| <= reach; of snow that yields early, the short series is enough. */
+enum {
+    STRESS_SERIES_SHORT = 8,
+    STRESS_SERIES_MOST = 48, /* with more the SVD is cheaper */
+};
 typedef struct stress_series_plan {
     int terms;
     float reach;
@@ -37,6 +40,8 @@ static inline stress_series_plan stress_series_plan_for(double strain)
         plan.coefficient[plan.terms++] = (float)c;
         power *= reach;
     } while (term > 1e-8 && plan.terms < STRESS_SERIES_MOST);
+    for (int k = plan.terms; k < STRESS_SERIES_SHORT; k++)
+        plan.coefficient[k] = (float)stress_series_coefficient(k);
     return plan;
 }
 
