@@ -2,6 +2,8 @@ extern "C" {
 #include "io/vdb.h"
 
 #include "io/file.h"
+#include "io/input.h"
+#include "io/vdb_check.h"
 #include "status.h"
 }
 
@@ -9,6 +11,7 @@ extern "C" {
  * copies of its type information are hidden. */
 #pragma GCC visibility push(default)
 #include <openvdb/io/Archive.h>
+#include <openvdb/io/DelayedLoadMetadata.h>
 #include <openvdb/openvdb.h>
 #include <openvdb/tools/Composite.h>
 #include <openvdb/tools/Count.h>
@@ -286,13 +289,16 @@ template <typename T> T *room(size_t count)
 void take_leaves(const FloatGrid &grid, double background, double scale, level_set_blocks &b)
 {
     openvdb::CoordBBox box;
-    grid.tree().evalLeafBoundingBox(box);
+    if (!grid.tree().evalLeafBoundingBox(box))
+        throw std::runtime_error("the level set has no surface");
     double entries = 1;
     for (int i = 0; i < 3; i++) {
         b.size[i] = (box.max()[i] - box.min()[i]) / LEAF_WIDTH + 1;
         entries *= b.size[i];
     }
-    if (entries > MOST_LEAVES)
+    /* Even a wire across the whole box has more leaves than that; a damaged file may not. */
+    double sparse = 0x1p20 + 0x1p16 * double(grid.tree().leafCount());
+    if (entries > MOST_LEAVES || entries > sparse)
         throw std::length_error("the level set covers too much space for its voxels");
     b.leaf = room<int32_t>(size_t(entries));
     b.side = room<int8_t>(size_t(entries));
@@ -333,18 +339,70 @@ template <typename F> firn_status guarded(const char *what, F work)
     }
 }
 
+/* While it lives, files' hints for reading them late are passed over: OpenVDB trusts them. */
+struct unhinted {
+    unhinted()
+    {
+        openvdb::io::DelayedLoadMetadata::unregisterType();
+    }
+    ~unhinted()
+    {
+        openvdb::io::DelayedLoadMetadata::registerType();
+    }
+};
+
+firn_status check_file(const char *path)
+{
+    input in;
+    firn_status status = input_open(path, &in);
+    if (status == FIRN_OK)
+        status = vdb_check(path, in.data, in.size);
+    input_close(&in);
+    return status;
+}
+
+/* Work on an open file that is put together well, and what it throws as a status. */
+template <typename F> firn_status with_file(const char *path, F work)
+{
+    firn_status status = check_file(path);
+    return status != FIRN_OK ? status : guarded(path, [&] {
+        unhinted plain;
+        openvdb::io::File file(path);
+        file.setCopyMaxBytes(0);
+        file.open(false);
+        work(file);
+    });
+}
+
+/* OpenVDB computes with whatever it read. */
+void require_numbers(const FloatGrid &grid)
+{
+    bool good = std::isfinite(grid.background());
+    for (auto value = grid.cbeginValueAll(); value && good; ++value)
+        good = std::isfinite(*value);
+    openvdb::Vec3d voxel = grid.voxelSize(), corner = grid.indexToWorld(openvdb::Vec3d(0, 0, 0));
+    for (int i = 0; i < 3; i++)
+        good = good && std::isfinite(corner[i]) && std::isnormal(voxel[i]);
+    if (!good)
+        throw std::runtime_error("the grid '" + grid.getName() +
+                                 "' has values, or a voxel size, that are not finite");
+}
+
 /* The grid by its name; or the first level set; or the first of numbers. */
 FloatGrid::Ptr choose_grid(openvdb::io::File &file, const char *name)
 {
     std::string known;
     std::string chosen;
+    bool is_float = false;
     for (auto n = file.beginName(); n != file.endName(); ++n) {
         known += (known.empty() ? "" : ", ") + n.gridName();
         auto header = file.readGridMetadata(n.gridName());
         bool numbers = header->isType<FloatGrid>();
         bool level = header->getGridClass() == openvdb::GRID_LEVEL_SET;
-        if (name ? n.gridName() == name : numbers && (chosen.empty() || level))
+        if (name ? n.gridName() == name : numbers && (chosen.empty() || level)) {
             chosen = n.gridName();
+            is_float = numbers;
+        }
         if (!chosen.empty() && (name || level))
             break;
     }
@@ -352,15 +410,20 @@ FloatGrid::Ptr choose_grid(openvdb::io::File &file, const char *name)
         throw std::runtime_error((name ? "there is no grid '" + std::string(name) + "'"
                                        : std::string("there is no grid of float numbers")) +
                                  "; the file has: " + (known.empty() ? "nothing" : known));
-    auto grid = openvdb::gridPtrCast<FloatGrid>(file.readGrid(chosen));
+    auto grid = is_float ? openvdb::gridPtrCast<FloatGrid>(file.readGrid(chosen)) : nullptr;
     if (!grid)
         throw std::runtime_error("the grid '" + chosen + "' does not hold float numbers");
+    require_numbers(*grid);
     return grid;
 }
 
 void take_level_set(FloatGrid::Ptr grid, level_set_blocks &b)
 {
     double voxel = grid->voxelSize()[0], width = grid->background() / voxel;
+    const double widest = 1000;
+    if (!(voxel > 0 && width > 0 && width < widest))
+        throw std::runtime_error("the band of the level set is " + std::to_string(width) +
+                                 " voxels wide");
     if (width < REACH)
         grid = openvdb::tools::dilateSdf(*grid, int(std::ceil(REACH - width)));
     b.voxel = voxel;
@@ -432,10 +495,7 @@ firn_status vdb_from_mesh(const vdb_mesh_request *request, level_set_blocks *blo
 firn_status vdb_read(const char *path, const char *grid, double iso, vdb_source *out)
 {
     *out = vdb_source{};
-    firn_status status = guarded(path, [&] {
-        openvdb::io::File file(path);
-        file.setCopyMaxBytes(0);
-        file.open(false);
+    firn_status status = with_file(path, [&](openvdb::io::File &file) {
         FloatGrid::Ptr chosen = choose_grid(file, grid);
         out->is_level_set = chosen->getGridClass() == openvdb::GRID_LEVEL_SET && is_plain(*chosen);
         bool surface = chosen->getGridClass() == openvdb::GRID_LEVEL_SET;
@@ -539,10 +599,7 @@ void take_density(FloatGrid::Ptr grid, vdb_density &out)
 firn_status vdb_read_density(const char *path, const char *grid, vdb_density *out)
 {
     *out = vdb_density{};
-    firn_status status = guarded(path, [&] {
-        openvdb::io::File file(path);
-        file.setCopyMaxBytes(0);
-        file.open(false);
+    firn_status status = with_file(path, [&](openvdb::io::File &file) {
         take_header(file, *out);
         std::string best = grid ? grid : choose_density(file);
         take_density(choose_grid(file, best.empty() ? nullptr : best.c_str()), *out);

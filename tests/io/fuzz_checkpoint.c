@@ -1,8 +1,7 @@
 /*
  * libFuzzer over the readers of frames and checkpoints:
  *
- *     build-fuzz/tests/io_sample write corpus 5 2 double apic 0
- *     build-fuzz/tests/fuzz_checkpoint -max_len=65536 -rss_limit_mb=4096 corpus
+ *     build-fuzz/fuzz/fuzz_checkpoint -max_len=65536 -rss_limit_mb=4096 tests/io/corpus/checkpoint
  *
  * Known and not ours: libhdf5 1.10 itself crashes on text of variable length in a damaged global
  * heap (H5HG_read). Our files have none; a seed that h5py wrote has, and stays out of the corpus.

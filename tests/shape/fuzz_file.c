@@ -13,10 +13,12 @@
 #include <unistd.h>
 
 #include "firn/scene.h"
+#include "io/exr.h"
 #include "io/font.h"
 #include "io/point_cache.h"
 #include "io/point_table.h"
 #include "io/raster.h"
+#include "io/vdb.h"
 #include "shape/height.h"
 #include "shape/mesh.h"
 
@@ -135,6 +137,35 @@ static void fuzz_path(const uint8_t *data, size_t size)
     firn_scene_destroy(&scene);
 }
 
+static void fuzz_exr(const uint8_t *data, size_t size)
+{
+    exr_image image;
+    firn_status status = exr_read(file_of(data, size), &image);
+    must_have_reason(status);
+    if (status == FIRN_OK)
+        exr_find(&image, "R");
+    exr_clear(&image);
+}
+
+static void fuzz_vdb(const uint8_t *data, size_t size)
+{
+    vdb_source grid;
+    firn_status status = vdb_read(file_of(data, size), NULL, 0.5, &grid);
+    must_have_reason(status);
+    level_set *set = NULL;
+    if (status == FIRN_OK && grid.is_level_set)
+        must_have_reason(level_set_build(&grid.blocks, &set));
+    if (set && isnan(level_set_distance(set, (double[3]){0}, NULL)))
+        abort();
+    if (status == FIRN_OK && !grid.is_level_set)
+        for (size_t n = 0; n < grid.mesh.triangle_count; n++)
+            for (int k = 0; k < 3; k++)
+                if (grid.mesh.triangles[n][k] >= grid.mesh.vertex_count)
+                    abort();
+    level_set_release(&set);
+    vdb_source_clear(&grid);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static const char subject[] = FUZZ_SUBJECT;
@@ -148,6 +179,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         fuzz_cache(data, size);
     else if (strcmp(subject, "font") == 0)
         fuzz_font(data, size);
+    else if (strcmp(subject, "exr") == 0)
+        fuzz_exr(data, size);
+    else if (strcmp(subject, "vdb") == 0)
+        fuzz_vdb(data, size);
     else if (strcmp(subject, "path") == 0)
         fuzz_path(data, size);
     else
