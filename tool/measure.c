@@ -225,6 +225,7 @@ static int measure_all(const argument_list *operands, const measure_options *o)
     render_input in = {0};
     if (!code)
         code = render_input_open(&in, operands, &frames);
+    in.attributes = FIRN_BASIC_ATTRIBUTES; /* more than a picture looks at */
     if (!code)
         code = input_choose(&in, &frames, false);
     for (size_t k = 0; k < in.count && !code; k++)
