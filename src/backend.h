@@ -50,6 +50,7 @@ typedef struct step_report {
     double solver_residual; /* relative to that of the explicit step v* */
     bool converged;
     double stage_ms[FIRN_STAGES];
+    double bodies_ms; /* of these, for bodies; 0: not told */
     /* Filled when the step returns FIRN_BLOWUP: a particle that went wrong (the same one for every
      * number of threads), where it was when the step began, and what of it grew to which value. */
     size_t bad_row;

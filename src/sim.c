@@ -79,6 +79,7 @@ static void count_work(firn_sim *sim, const step_report *report)
         progress->solver_residual = fmax(progress->solver_residual, report->solver_residual);
     for (int k = 0; k < FIRN_STAGES; k++)
         progress->stage_ms[k] += report->stage_ms[k];
+    progress->bodies_ms += report->bodies_ms;
 }
 
 /* Steps that are done, the last of them at the batch's time. */

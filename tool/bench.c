@@ -1,4 +1,5 @@
 /* `firn bench`: nanoseconds per particle and step on this machine, case by case. */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -74,6 +75,7 @@ static void print_json(const bench_request *q, const bench_result *r)
     for (int s = 0; s < FIRN_STAGES; s++)
         json_number(&j, stage_name(s), r->stage_ns[s]);
     json_close(&j, '}');
+    json_number(&j, "bodies", r->bodies_ns);
     json_number(&j, "solver_iterations", r->solver_iterations);
     json_number(&j, "ns_per_particle_iteration", r->ns_per_particle_iteration);
     json_number(&j, "peak_bytes", r->peak_bytes);
@@ -91,7 +93,7 @@ static void print_table_head(const bench_request *q)
     printf("%-8s%-10s%-9s%10s%11s%9s", "backend", "kernel", "transfer", "particles", "dt", "ns");
     for (int s = 0; s < FIRN_STAGES; s++)
         printf("%9s", stage_name(s));
-    printf("%10s%12s%10s\n", "peak MB", "iterations", "ns each");
+    printf("%10s%10s%12s%10s\n", "bodies", "peak MB", "iterations", "ns each");
 }
 
 static void print_table_row(const bench_result *r)
@@ -100,6 +102,10 @@ static void print_table_row(const bench_result *r)
            transfer_name(r->settings.transfer), r->particles, r->dt, r->ns_per_particle_step);
     for (int s = 0; s < FIRN_STAGES; s++)
         printf("%9.4g", r->stage_ns[s]);
+    if (isnan(r->bodies_ns))
+        printf("%10s", "-");
+    else
+        printf("%8.1f %%", 100 * r->bodies_ns / r->ns_per_particle_step);
     printf("%10.4g", r->peak_bytes / 1e6);
     if (r->solver_iterations > 0)
         printf("%12.3g%10.4g", r->solver_iterations, r->ns_per_particle_iteration);

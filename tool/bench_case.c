@@ -130,6 +130,8 @@ static firn_status measure(const bench_request *q, firn_sim *sim, bench_result *
     r->ns_per_particle_step = 1e9 * median.seconds / particle_steps;
     for (int s = 0; s < FIRN_STAGES; s++)
         r->stage_ns[s] = 1e6 * median.work.stage_ms[s] / particle_steps;
+    double bodies = 1e6 * median.work.bodies_ms / particle_steps;
+    r->bodies_ns = bodies > 0 ? bodies : NAN;
     r->solver_iterations = iterations / (double)q->steps;
     double solve_ns = 1e6 * median.work.stage_ms[FIRN_STAGE_SOLVE];
     r->ns_per_particle_iteration =

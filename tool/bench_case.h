@@ -29,6 +29,7 @@ typedef struct bench_result {
     double dt;                        /* mean of the timed steps, s */
     double ns_per_particle_step;      /* median of the repeats */
     double stage_ns[FIRN_STAGES];     /* likewise per particle step, of the median repeat */
+    double bodies_ns;                 /* of all stages, what bodies took; NAN when not told */
     double solver_iterations;         /* a step */
     double ns_per_particle_iteration; /* NAN without a solver */
     double peak_bytes;                /* of the whole process during this case */

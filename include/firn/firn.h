@@ -206,6 +206,7 @@ typedef struct firn_progress {
     uint64_t newton_iterations; /* likewise */
     double solver_residual;     /* the largest that a step was content with, relative */
     double stage_ms[FIRN_STAGES];
+    double bodies_ms; /* of these, what meeting colliders took; 0: the backend does not tell */
 } firn_progress;
 firn_progress firn_sim_progress(const firn_sim *sim);
 void firn_sim_reset_progress(firn_sim *sim);

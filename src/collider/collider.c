@@ -152,7 +152,8 @@ static firn_status know_body(collider *c, int dimensions, double enough)
 firn_status collider_set_create(int dimensions, double cell_size, const collider *items,
                                 size_t count, collider_set *set)
 {
-    *set = (collider_set){.dimensions = dimensions, .cell_size = cell_size, .count = count};
+    *set = (collider_set){
+        .dimensions = dimensions, .cell_size = cell_size, .time = NAN, .count = count};
     set->items = malloc((count + 1) * sizeof *set->items);
     set->poses = calloc(count + 1, sizeof *set->poses);
     if (!set->items || !set->poses) {
@@ -184,16 +185,67 @@ void collider_set_clear(collider_set *set)
     *set = (collider_set){0};
 }
 
+static double distance_between(const double a[3], const double b[3])
+{
+    const double d[3] = {b[0] - a[0], b[1] - a[1], b[2] - a[2]};
+    return sqrt(dot3(d, d));
+}
+
+/* How far a rigid motion takes any point of the box that holds the body: a corner goes farthest. What has
+ * no end goes any distance once it turns. */
+static double rigid_travel(const collider_pose *from, const collider_pose *to)
+{
+    double farthest = 0;
+    if (!from->at.turned && !to->at.turned)
+        return distance_between(from->at.shift, to->at.shift);
+    for (int corner = 0; corner < 8; corner++) {
+        double x[3], own[3], there[3];
+        for (int i = 0; i < 3; i++)
+            x[i] = corner >> i & 1 ? from->high[i] : from->low[i];
+        motion_pose_inverse(&from->at, x, own);
+        for (int i = 0; i < 3; i++)
+            own[i] -= to->at.pivot[i];
+        for (int i = 0; i < 3; i++)
+            there[i] = to->at.place[i] + dot3(to->at.rotation[i], own);
+        double far = distance_between(x, there);
+        farthest = isfinite(far) ? fmax(farthest, far) : INFINITY;
+    }
+    return farthest;
+}
+
+/* The same of any motion, from one time to another. */
+static double body_travel(const collider *c, const collider_pose *from, const collider_pose *to,
+                          double since, double until)
+{
+    if (!collider_moves(c))
+        return 0;
+    double travel = rigid_travel(from, to);
+    if (c->deform && (from->deform.from != to->deform.from || from->deform.to != to->deform.to))
+        return INFINITY; /* looked up in other samples now */
+    if (c->deform)
+        travel +=
+            deform_speed(c->deform, fmin(since, until), fmax(since, until)) * fabs(until - since);
+    return travel;
+}
+
 firn_status collider_set_move(collider_set *set, double time)
 {
+    const double far =
+        1000 * set->cell_size; /* as good as any distance, and sums of it stay exact */
+    double move = isnan(set->time) && set->count > 0 ? far : 0;
     for (size_t n = 0; n < set->count; n++) {
         collider_pose next;
         firn_status status = collider_stand(&set->items[n], time, &next);
         if (status != FIRN_OK)
             return status;
+        if (!isnan(set->time))
+            move = fmax(move, body_travel(&set->items[n], &set->poses[n], &next, set->time, time));
         collider_leave(&set->items[n], &set->poses[n]);
         set->poses[n] = next;
     }
+    set->time = time;
+    set->last_move = fmin(move, far);
+    set->travel += set->last_move;
     return FIRN_OK;
 }
 

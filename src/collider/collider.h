@@ -45,6 +45,9 @@ typedef struct collider_set {
     int dimensions; /* in 2D normals and velocities lie in the plane */
     double cell_size;
     bool limits_steps; /* some body moves or has thin walls */
+    double time;       /* where it stands, s */
+    double travel;     /* m: how far any point of any body went, move by move, all added up */
+    double last_move;  /* m: of that, the last one */
     size_t count;
     collider *items;      /* owned; what they point to is borrowed */
     collider_pose *poses; /* owned */

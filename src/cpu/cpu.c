@@ -194,21 +194,22 @@ static firn_status prepare(backend *s)
 }
 
 /* Empty the nodes, and find the bodies that they and the particles may touch. */
-static void clear_block(backend *s, uint32_t index)
+static void clear_block(backend *s, uint32_t index, cpu_outcome *outcome)
 {
     for (int f = 0; f < s->grid.field_count; f++)
         memset(s->grid.field[f] + (size_t)index * CPU_BLOCK_FLOATS, 0,
                sizeof(float[CPU_BLOCK_FLOATS]));
+    uint64_t since = body_clock();
     reach_block(s, &s->grid.blocks[index]);
+    outcome->body_ticks += body_clock() - since;
 }
 
 static void clear_blocks(void *context, int thread, size_t begin, size_t end)
 {
-    (void)thread;
-    const backend *s = context;
+    backend *s = context;
     for (size_t b = begin; b < end; b++)
         if (!sleeps(s) || s->grid.blocks[b].touched)
-            clear_block(context, (uint32_t)b);
+            clear_block(s, (uint32_t)b, &s->outcome[thread]);
 }
 
 static void p2g_blocks(void *context, int thread, size_t begin, size_t end)
@@ -275,6 +276,7 @@ static void merge_outcome(cpu_outcome *total, const cpu_outcome *part)
         total->max_log_wave2[k] = fmaxf(total->max_log_wave2[k], part->max_log_wave2[k]);
     }
     total->active_nodes += part->active_nodes;
+    total->body_ticks += part->body_ticks;
     total->wild |= part->wild;
 }
 
@@ -420,10 +422,18 @@ static firn_status pass_solve(backend *s, const step_plan *plan, step_report *re
     return FIRN_OK;
 }
 
+/* What all threads spent on bodies, shared out among them, from ticks to time. */
+static double bodies_ms(const backend *s, uint64_t body_ticks, uint64_t step_ticks, double step_ms)
+{
+    double each = (double)body_ticks / team_threads(s->threads);
+    return step_ticks > 0 ? each / (double)step_ticks * step_ms : 0;
+}
+
 static firn_status cpu_step(backend *s, const step_plan *plan, step_report *report)
 {
     *report = (step_report){0};
-    double clock = stage_clock();
+    double clock = stage_clock(), begin = clock;
+    uint64_t ticks = body_clock();
     firn_status status = prepare(s);
     if (status != FIRN_OK)
         return status;
@@ -438,14 +448,14 @@ static firn_status cpu_step(backend *s, const step_plan *plan, step_report *repo
         sleep_choose(s);
     stage_charge(report, FIRN_STAGE_SORT, &clock);
 
+    for (int t = 0; t < team_threads(s->threads); t++)
+        s->outcome[t] = no_outcome;
     pass_p2g(s);
     if (plan->first && s->settings->rest_volume == FIRN_VOLUME_GRID) {
         team_for(s->threads, s->grid.count, 4, volumes_blocks, s);
         pass_p2g(s); /* again: forces follow from the volumes */
     }
     stage_charge(report, FIRN_STAGE_P2G, &clock);
-    for (int t = 0; t < team_threads(s->threads); t++)
-        s->outcome[t] = no_outcome;
     if (plan->implicit)
         status = cpu_solver_prepare(s);
     if (status != FIRN_OK)
@@ -475,6 +485,7 @@ static firn_status cpu_step(backend *s, const step_plan *plan, step_report *repo
         sleep_add_limits(s, &outcome);
     status = sort_step(&s->store, &s->grid, s->threads);
     stage_charge(report, FIRN_STAGE_SORT, &clock);
+    report->bodies_ms = bodies_ms(s, outcome.body_ticks, body_clock() - ticks, clock - begin);
     keep_limits(s, &outcome);
     return status;
 }

@@ -21,6 +21,7 @@
 #include <float.h>
 #include <math.h>
 #include <stdint.h>
+#include <time.h>
 
 #include "backend.h"
 #include "method/stress_series_plan.h"
@@ -78,10 +79,12 @@ typedef struct cpu_block {
     uint32_t moved;                   /* particles that the last G2P sent to another cell */
     uint32_t leaving[CPU_DIRECTIONS]; /* of those, how many each way */
     uint32_t next_first, arrival_first, arriving; /* where they go; during a sort */
-    collider_bits near_bodies; /* that its nodes or particles may touch: reach.h */
-    uint64_t near_nodes;       /* the nodes that may touch one of them */
-    uint64_t near_cells;       /* the cells whose particles may */
-    bool wild;                 /* some node of it is faster than `calm` of the pass */
+    collider_bits near_bodies;     /* that its nodes or particles may touch: reach.h */
+    uint64_t near_nodes;           /* the nodes that may touch one of them */
+    uint64_t near_cells;           /* the cells whose particles may */
+    uint8_t near_parts[CPU_CELLS]; /* the eighths of each, x fastest, that may */
+    double reach_ends; /* until which `travel` of the bodies all these hold; 0: not known */
+    bool wild;         /* some node of it is faster than `calm` of the pass */
     /* With sleep.h; without it all that hold particles are awake. */
     double still;    /* s, for how long its particles have been still */
     float log_wave2; /* the largest of its particles when it was last awake */
@@ -146,9 +149,22 @@ typedef struct cpu_outcome {
     float bad_speed;                         /* of that particle */
     float max_speed2[16], max_log_wave2[16]; /* the largest of each lane */
     uint64_t active_nodes;
+    uint64_t body_ticks; /* of body_clock, spent on bodies */
     float bad_stretch, bad_J_P;
     bool wild; /* some node is faster than `calm`, or not a number */
 } cpu_outcome;
+
+/* Read many times a step, so it has to be quick; how long a tick is, a step finds out. */
+static inline uint64_t body_clock(void)
+{
+#ifdef __x86_64__
+    return __builtin_ia32_rdtsc();
+#else
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+#endif
+}
 
 /* A thread's working memory. */
 typedef struct cpu_scratch cpu_scratch;

@@ -189,7 +189,8 @@ static __attribute__((noinline)) void collide_lanes(const cpu_pass *pass, const 
                                                     vec *velocity)
 {
     for (int k = 0; k < count; k++) {
-        if (!(block->near_cells >> cell[k] & 1))
+        int part = (at->e[0][k] >= 0.5f) + 2 * (at->e[1][k] >= 0.5f) + 4 * (at->e[2][k] >= 0.5f);
+        if (!(block->near_parts[cell[k]] >> part & 1))
             continue;
         double x[3] = {0}, v[3], shift[3] = {0};
         for (int a = 0; a < pass->grid->dimensions; a++) {
@@ -209,12 +210,19 @@ static __attribute__((noinline)) void collide_lanes(const cpu_pass *pass, const 
 
 /* The same with copies: what a function out of line has the address of cannot stay in registers. */
 FN void collide_particles(const cpu_pass *pass, const cpu_block *block, const uint8_t *cell,
-                          int count, particles *p)
+                          int count, particles *p, cpu_outcome *outcome)
 {
+    uint64_t wanted = 0;
+    for (int k = 0; k < count; k++)
+        wanted |= block->near_cells >> cell[k];
+    if (!(wanted & 1))
+        return;
+    uint64_t since = body_clock();
     vec x = p->x, v = p->v;
     collide_lanes(pass, block, cell, count, &x, &v);
     p->x = x;
     p->v = v;
+    outcome->body_ticks += body_clock() - since;
 }
 
 /* To the nearest multiple of 2^-26, for x in [0, 1). */
@@ -313,7 +321,7 @@ FN void update_particles(const cpu_pass *pass, cpu_block *block, uint32_t first,
     for (int a = 0; a < 3; a++)
         p->v.e[a] = apic ? g->v.e[a] : g->v.e[a] + pass->blend * p->v.e[a];
     if (block->near_cells)
-        collide_particles(pass, block, cell, count, p);
+        collide_particles(pass, block, cell, count, p, outcome);
 
     lane_mask counts = lanes_below(count), bad = particles_bad(pass, p) & counts;
     if (__builtin_expect(lane_any(bad), 0))

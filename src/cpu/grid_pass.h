@@ -34,12 +34,16 @@ static inline void collide_node(const cpu_pass *pass, const cpu_block *block, in
 
 /* Four nodes of a line against the colliders. */
 FN void collide_line(const cpu_pass *pass, const cpu_block *block, int line, float *v,
-                     lane_mask active, float *bonds)
+                     lane_mask active, float *bonds, cpu_outcome *outcome)
 {
-    uint64_t wanted = bonds ? 15 : block->near_nodes >> 4 * line; /* a solve asks about all */
+    uint64_t wanted = bonds ? 15 : block->near_nodes >> 4 * line & 15; /* a solve asks about all */
+    if (!wanted)
+        return;
+    uint64_t since = body_clock();
     for (int k = 0; k < 4; k++)
         if (active[4 * k] && (wanted >> k & 1))
             collide_node(pass, block, 4 * line + k, v + 4 * k, bonds ? bonds + 4 * k : NULL);
+    outcome->body_ticks += body_clock() - since;
 }
 
 FN int active_count(lane_mask active)
@@ -100,7 +104,7 @@ FN void grid_block_pass(const cpu_pass *pass, uint32_t index, cpu_outcome *outco
         if (nodes)
             note_line(nodes, at, active, m, v_new);
         if (block->near_bodies)
-            collide_line(pass, block, l, first, active, nodes ? nodes->bond + at : NULL);
+            collide_line(pass, block, l, first, active, nodes ? nodes->bond + at : NULL, outcome);
         calm &= calm_lanes(pass, first);
         if (!apic)
             real_store(second,
@@ -126,7 +130,7 @@ FN void solved_block_pass(const cpu_pass *pass, uint32_t index, cpu_outcome *out
         lane_mask active = (star > R(0)) & ~GRID_VELOCITY; /* the unit in channel 0 */
         real_store(first, star + real_load(pass->nodes->change + at));
         if (block->near_bodies)
-            collide_line(pass, block, l, first, active, NULL);
+            collide_line(pass, block, l, first, active, NULL, outcome);
         calm &= calm_lanes(pass, first);
         if (!apic)
             real_store(second, real_load(second) + (real_load(first) - star));

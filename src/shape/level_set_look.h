@@ -202,8 +202,12 @@ EVERYWHERE bool level_set_is_near(const level_set *set, const double cells[3], d
 {
     int32_t low[3], high[3], at[3];
     for (int i = 0; i < 3; i++) {
-        low[i] = (int32_t)(fmax(cells[i] - half, 0.0) / LEVEL_SET_CELLS);
-        high[i] = (int32_t)fmin(floor((cells[i] + half) / LEVEL_SET_CELLS), set->size[i] - 1.0);
+        double from = cells[i] - half, to = cells[i] + half, end = LEVEL_SET_CELLS * set->size[i];
+        if (to < 0)
+            return false;
+        low[i] = from > 0 ? (int32_t)((from < end ? from : end) / LEVEL_SET_CELLS) : 0;
+        high[i] = (int32_t)((to < end ? to : end) / LEVEL_SET_CELLS);
+        high[i] = high[i] < set->size[i] ? high[i] : set->size[i] - 1;
     }
     for (at[2] = low[2]; at[2] <= high[2]; at[2]++)
         for (at[1] = low[1]; at[1] <= high[1]; at[1]++)
