@@ -371,7 +371,7 @@ class Drawn(Case):
         refuse(self.write("v.vdb", vectors), "no grid of float numbers", "v")
         broken = self.fog()
         broken.fill((-20, -20, -20), (20, 20, 20), float("nan"))
-        refuse(self.write("nan.vdb", broken), "no snow to show")
+        refuse(self.write("nan.vdb", broken), "not finite")
 
 
 if __name__ == "__main__":
