@@ -43,10 +43,12 @@ class Simulation(Handle):
     # ---- Going on -----------------------------------------------------------------------------------
 
     def step(self, count=1):
-        """Steps of at most the stable time step, landing on frame times."""
-        end = self.steps + count
-        while self.steps < end:
-            self._call(lib.firn_sim_advance, end - self.steps)
+        """Steps of at most the stable time step, landing on frame times. Other threads' come on top."""
+        while count > 0:
+            with self._lock:
+                before = self.steps
+                self._call(lib.firn_sim_advance, count)
+                count -= self.steps - before
 
     def advance(self, frames=1, stop=None):
         """Steps until so many more frame times are reached. `stop` is asked before each step; returns
