@@ -6,40 +6,6 @@
 #include "cpu/records.h"
 #include "method/step07_deformation.h"
 
-/*
- * Sums over the stencil of one particle, of differences from the middle (lines.h): along y for each level
- * of z, then along z; U[j] are those beside the middle of y, and t those of each level of z.
- */
-typedef struct gathered {
-    real S, U[3], t[4];
-} gathered;
-
-FN gathered gather_lines(const real L[16], const cpu_scratch *s, int k, int width, int depth)
-{
-    gathered g;
-    int at = 4 * middle(depth);
-    UNROLL
-    for (int c = 0; c < depth; c++) {
-        g.t[c] = L[4 * c + 1];
-        UNROLL
-        for (int j = 0; j < width - 1; j++)
-            g.t[c] += s->weight[0][j][k] * L[4 * c + beside(j)];
-    }
-    g.S = g.t[middle(depth)];
-    UNROLL
-    for (int j = 0; j < width - 1; j++)
-        g.U[j] = L[at + beside(j)];
-    UNROLL
-    for (int c = 0; c < depth - 1; c++) {
-        float wz = s->weight[1][c][k];
-        g.S += wz * g.t[beside(c)];
-        UNROLL
-        for (int j = 0; j < width - 1; j++)
-            g.U[j] += wz * L[4 * beside(c) + beside(j)];
-    }
-    return g;
-}
-
 /* The row gets (u) (dv/dx) (dv/dy) (dv/dz), with u = sum_i w_ip (v_i^{n+1} - alpha v_i) and derivatives
  * per cell. */
 FN void gather_flip(const cpu_pass *pass, const uint32_t *order, cpu_scratch *s, int first, int end,
@@ -51,15 +17,8 @@ FN void gather_flip(const cpu_pass *pass, const uint32_t *order, cpu_scratch *s,
     for (int k = first; k < end; k++) {
         particles_prefetch(pass, order + k, false);
         gathered v = gather_lines(L, s, k, width, depth), u = gather_lines(K, s, k, width, depth);
-        real y = real_of(0), z = real_of(0);
-        UNROLL
-        for (int j = 0; j < width - 1; j++) {
-            y += s->slope[0][j][k] * v.U[j];
-            if (depth > 1)
-                z += s->slope[1][j][k] * v.t[beside(j)];
-        }
-        real wx = spread(real_load(quad_of(s->wx, k))), sx = spread(real_load(quad_of(s->sx, k)));
-        real_store(s->rows[0][k], sum_quarters(wx * u.S, sx * v.S, wx * y, wx * z));
+        real wx = spread(real_load(quad_of(s->wx, k)));
+        real_store(s->rows[0][k], with_slopes(wx * u.S, &v, wx, s, k, width, depth));
     }
 }
 

@@ -19,8 +19,8 @@ FN void volumes_block(const cpu_pass *pass, uint32_t index, cpu_scratch *scratch
     for (int cell = 0; cell < CPU_CELLS; cell++)
         for (uint32_t n = 0; n < block->cell_count[cell]; n++, at++) {
             uint32_t slot = pass->order[at];
-            stencil_stage(scratch, 0, pass->hot[slot].x, width);
-            const float *w = scratch->w[0];
+            stencil_rows at_particle = stencil_rows_of(real_load(pass->hot[slot].x), width);
+            const float *w = at_particle.w;
             double mass = 0;
             for (int c = 0; c < depth; c++)
                 for (int b = 0; b < width; b++)

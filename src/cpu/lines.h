@@ -77,7 +77,7 @@ FN lane_stencil lane_stencil_of(vec x, int width)
 {
     lane_stencil t;
     UNROLL
-    for (int a = 0; a < 3; a++)
+    for (int a = 0; a < FIRN_DIM; a++)
         t.axis[a] = axis_stencil_of(x.e[a], width);
     return t;
 }
@@ -189,6 +189,103 @@ FN void slab_give(float (*slab)[16], float *tile, int x, int depth)
         real_store(line, real_load(line) + real_load(slab[l]));
         real_store(slab[l], real_of(0));
     }
+}
+
+/* ---- From lines to particles ---------------------------------------------------------------------- */
+
+/*
+ * Sums over the stencil of one particle, of differences from the middle: along y for each level
+ * of z, then along z; U[j] are those beside the middle of y, and t those of each level of z.
+ */
+typedef struct gathered {
+    real S, U[3], t[4];
+} gathered;
+
+FN gathered gather_lines(const real L[16], const cpu_scratch *s, int k, int width, int depth)
+{
+    gathered g;
+    int at = 4 * middle(depth);
+    UNROLL
+    for (int c = 0; c < depth; c++) {
+        g.t[c] = L[4 * c + 1];
+        UNROLL
+        for (int j = 0; j < width - 1; j++)
+            g.t[c] += s->weight[0][j][k] * L[4 * c + beside(j)];
+    }
+    g.S = g.t[middle(depth)];
+    UNROLL
+    for (int j = 0; j < width - 1; j++)
+        g.U[j] = L[at + beside(j)];
+    UNROLL
+    for (int c = 0; c < depth - 1; c++) {
+        float wz = s->weight[1][c][k];
+        g.S += wz * g.t[beside(c)];
+        UNROLL
+        for (int j = 0; j < width - 1; j++)
+            g.U[j] += wz * L[4 * beside(c) + beside(j)];
+    }
+    return g;
+}
+
+/* (first) (dv/dx) (dv/dy) (dv/dz), per cell, of one particle; wx are its weights along x. */
+FN real with_slopes(real first, const gathered *v, real wx, const cpu_scratch *s, int k, int width,
+                    int depth)
+{
+    real y = real_of(0), z = real_of(0), sx = spread(real_load(quad_of(s->sx, k)));
+    UNROLL
+    for (int j = 0; j < width - 1; j++) {
+        y += s->slope[0][j][k] * v->U[j];
+        if (depth > 1)
+            z += s->slope[1][j][k] * v->t[beside(j)];
+    }
+    return sum_quarters(first, sx * v->S, wx * y, wx * z);
+}
+
+/* ---- From particles to lines ---------------------------------------------------------------------- */
+
+/* What a particle adds to the sums of a cell: X to all nodes of x; Y_j, X's share included, to
+ * those beside the middle of y; Z_j with X's share to those beside the middle of z. */
+FN void add_particle(real acc[16], const cpu_scratch *s, int k, real X, const real Y[3],
+                     const real Z[3], int width, int depth)
+{
+    int at = 4 * middle(depth);
+    acc[at + 1] += X;
+    UNROLL
+    for (int j = 0; j < width - 1; j++)
+        acc[at + beside(j)] += Y[j];
+    UNROLL
+    for (int c = 0; c < depth - 1; c++) {
+        float wz = s->weight[1][c][k];
+        at = 4 * beside(c);
+        acc[at + 1] += wz * X;
+        if (Z)
+            acc[at + 1] += Z[c];
+        UNROLL
+        for (int j = 0; j < width - 1; j++) {
+            acc[at + beside(j)] += wz * Y[j];
+            if (Z)
+                acc[at + beside(j)] += s->weight[0][j][k] * Z[c];
+        }
+    }
+}
+
+/* (0, dt f_i) += (0, t grad w_ip)                                                              step 3 */
+FN void scatter_impulse(cpu_scratch *s, int first, int end, int cell, int width, int depth)
+{
+    real acc[16] = {0};
+    for (int k = first; k < end; k++) {
+        const float *row = s->rows[0][k];
+        real wx = spread(real_load(quad_of(s->wx, k))), sx = spread(real_load(quad_of(s->sx, k)));
+        real X = sx * repeat_four(row + 4), ty = wx * repeat_four(row + 8);
+        real tz = wx * repeat_four(row + 12), Y[3], Z[3];
+        UNROLL
+        for (int j = 0; j < width - 1; j++) {
+            Y[j] = s->weight[0][j][k] * X + s->slope[0][j][k] * ty;
+            Z[j] = s->slope[1][j][k] * tz;
+        }
+        add_particle(acc, s, k, X, Y, Z, width, depth);
+    }
+    slab_add(acc, s->slab[1], cell, width, depth);
 }
 
 #endif

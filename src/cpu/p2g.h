@@ -80,32 +80,6 @@ FN void stage_affine(const cpu_pass *pass, const uint32_t *order, int count, con
     }
 }
 
-/* What a particle adds to the sums of a cell (lines.h): X to all nodes of x; Y_j, X's share included, to
- * those beside the middle of y; Z_j with X's share to those beside the middle of z. */
-FN void add_particle(real acc[16], const cpu_scratch *s, int k, real X, const real Y[3],
-                     const real Z[3], int width, int depth)
-{
-    int at = 4 * middle(depth);
-    acc[at + 1] += X;
-    UNROLL
-    for (int j = 0; j < width - 1; j++)
-        acc[at + beside(j)] += Y[j];
-    UNROLL
-    for (int c = 0; c < depth - 1; c++) {
-        float wz = s->weight[1][c][k];
-        at = 4 * beside(c);
-        acc[at + 1] += wz * X;
-        if (Z)
-            acc[at + 1] += Z[c];
-        UNROLL
-        for (int j = 0; j < width - 1; j++) {
-            acc[at + beside(j)] += wz * Y[j];
-            if (Z)
-                acc[at + beside(j)] += s->weight[0][j][k] * Z[c];
-        }
-    }
-}
-
 /* (m_i, m_i v_i) += w_ip (m, m v)                                                              step 1 */
 FN void scatter_mass(const cpu_pass *pass, const uint32_t *order, cpu_scratch *s, int first,
                      int end, int cell, int width, int depth)
@@ -120,25 +94,6 @@ FN void scatter_mass(const cpu_pass *pass, const uint32_t *order, cpu_scratch *s
         add_particle(acc, s, k, X, Y, NULL, width, depth);
     }
     slab_add(acc, s->slab[0], cell, width, depth);
-}
-
-/* (0, dt f_i) += (0, t grad w_ip)                                                              step 3 */
-FN void scatter_impulse(cpu_scratch *s, int first, int end, int cell, int width, int depth)
-{
-    real acc[16] = {0};
-    for (int k = first; k < end; k++) {
-        const float *row = s->rows[0][k];
-        real wx = spread(real_load(quad_of(s->wx, k))), sx = spread(real_load(quad_of(s->sx, k)));
-        real X = sx * repeat_four(row + 4), ty = wx * repeat_four(row + 8);
-        real tz = wx * repeat_four(row + 12), Y[3], Z[3];
-        UNROLL
-        for (int j = 0; j < width - 1; j++) {
-            Y[j] = s->weight[0][j][k] * X + s->slope[0][j][k] * ty;
-            Z[j] = s->slope[1][j][k] * tz;
-        }
-        add_particle(acc, s, k, X, Y, Z, width, depth);
-    }
-    slab_add(acc, s->slab[1], cell, width, depth);
 }
 
 /* Both, from the rows of stage_affine. */

@@ -19,8 +19,8 @@ typedef struct summand {
 struct cpu_solver {
     cpu_system system;
     const cpu_solve_kernels *kernels;
-    size_t block_capacity, place_capacity;
-    uint32_t *first_place;
+    size_t block_capacity, group_capacity;
+    uint32_t *first_group;
     summand *summands; /* in the order of coordinates: that of sums */
     size_t summand_count;
     double *sums; /* [block] */
@@ -44,11 +44,11 @@ static void free_fields(cpu_solver *o)
     }
     free(s->nodes.m);
     free(s->nodes.active);
-    free(o->first_place);
+    free(o->first_group);
     free(o->summands);
     free(o->sums);
     s->nodes = (cpu_nodes){0};
-    o->first_place = NULL;
+    o->first_group = NULL;
     o->summands = NULL;
     o->sums = NULL;
     o->block_capacity = 0;
@@ -102,12 +102,12 @@ static bool make_fields(cpu_solver *o, const firn_settings *settings, size_t blo
         s->vector[SOLVE_Z] = s->vector[SOLVE_R];
     s->nodes.m = cpu_allocate(blocks, sizeof(float[CPU_CELLS]));
     s->nodes.active = calloc(blocks, sizeof *s->nodes.active);
-    o->first_place = malloc(blocks * sizeof *o->first_place);
+    o->first_group = malloc(blocks * sizeof *o->first_group);
     o->summands = malloc(blocks * sizeof *o->summands);
     o->sums = malloc(blocks * sizeof *o->sums);
-    if (!complete || !s->nodes.m || !s->nodes.active || !o->first_place || !o->summands || !o->sums)
+    if (!complete || !s->nodes.m || !s->nodes.active || !o->first_group || !o->summands || !o->sums)
         return false;
-    s->first_place = o->first_place;
+    s->first_group = o->first_group;
     s->nodes.bond = s->vector[SOLVE_BOND];
     s->nodes.star = s->vector[SOLVE_U];
     s->nodes.change = s->vector[SOLVE_X];
@@ -115,19 +115,23 @@ static bool make_fields(cpu_solver *o, const firn_settings *settings, size_t blo
     return true;
 }
 
-/* Room for places and tangents; stencils read a little beyond the last place. */
-static bool make_places(cpu_solver *o, size_t places)
+/* Room for the places and tangents of so many groups. */
+static bool make_groups(cpu_solver *o, size_t groups)
 {
     cpu_system *s = &o->system;
     free(s->place);
     free(s->tangents);
-    s->place = cpu_allocate(places + 4, sizeof *s->place);
-    s->tangents = cpu_allocate(places / 16, o->kernels->tangent_bytes);
+    s->place = cpu_allocate(groups, sizeof *s->place);
+    s->tangents = cpu_allocate(groups, o->kernels->tangent_bytes);
     bool complete = s->place && s->tangents;
-    if (complete)
-        memset(s->place, 0, (places + 4) * sizeof *s->place);
-    o->place_capacity = complete ? places : 0;
+    o->group_capacity = complete ? groups : 0;
     return complete;
+}
+
+/* Particles of a block, by sixteens. */
+static uint32_t groups_of(const cpu_block *block)
+{
+    return (block->count + 15) / 16;
 }
 
 static cpu_solver *make_solver(const firn_settings *settings)
@@ -146,18 +150,18 @@ firn_status cpu_solver_prepare(backend *b)
     if (!b->solver && !(b->solver = make_solver(b->settings)))
         return fail(FIRN_NO_MEMORY, "out of memory for the solver");
     cpu_solver *o = b->solver;
-    size_t blocks = b->grid.count, places = 0;
+    size_t blocks = b->grid.count, groups = 0;
     for (size_t k = 0; k < blocks; k++)
-        places += (b->grid.blocks[k].count + 15u) / 16 * 16;
+        groups += groups_of(&b->grid.blocks[k]);
     bool complete =
         (blocks <= o->block_capacity || make_fields(o, b->settings, blocks + blocks / 4)) &&
-        (places <= o->place_capacity || make_places(o, places + places / 64 * 16));
+        (groups <= o->group_capacity || make_groups(o, groups + groups / 4));
     if (!complete)
         return fail(FIRN_NO_MEMORY, "out of memory to solve for %zu blocks of nodes", blocks);
     uint32_t first = 0;
     for (size_t k = 0; k < blocks; k++) {
-        o->first_place[k] = first;
-        first += (b->grid.blocks[k].count + 15) / 16 * 16;
+        o->first_group[k] = first;
+        first += groups_of(&b->grid.blocks[k]);
     }
     o->system.pass = &b->pass;
     b->pass.nodes = &o->system.nodes;
@@ -171,8 +175,8 @@ double cpu_solver_memory(const firn_settings *settings, size_t particles, size_t
         vectors += is_wanted(settings, k);
     double block = vectors * sizeof(float[CPU_BLOCK_FLOATS]) + sizeof(float[CPU_CELLS]) +
                    sizeof(bool) + sizeof(uint32_t) + sizeof(summand) + sizeof(double);
-    double place = 4 * sizeof(float) + (double)cpu_solve_kernels_find(settings)->tangent_bytes / 16;
-    return place * (1.25 * (double)particles + 7.5 * (double)active_blocks) +
+    double group = sizeof(float[3][16]) + (double)cpu_solve_kernels_find(settings)->tangent_bytes;
+    return group / 16 * (1.25 * (double)particles + 7.5 * (double)active_blocks) +
            1.25 * block * (double)active_blocks;
 }
 

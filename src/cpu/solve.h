@@ -36,9 +36,9 @@ typedef struct cpu_system {
     const cpu_pass *pass;
     cpu_nodes nodes;
     float *vector[SOLVE_VECTORS];
-    const uint32_t *first_place; /* [block]: of its particles in what follows, a multiple of 16 */
-    float (*place)[4];           /* offsets of particles in their cells */
-    void *tangents;              /* a step06_particle for each 16 of them, times 1/h^2 */
+    const uint32_t *first_group; /* [block]: of its particles, 16 a group, in what follows */
+    float (*place)[3][16];       /* offsets of particles in their cells */
+    void *tangents;              /* a step06_particle for each group, times 1/h^2 */
     float scale;                 /* beta dt^2 */
     float alpha, beta;           /* of the iteration, for passes over nodes */
     bool positive;               /* clamp H */

@@ -5,10 +5,10 @@
 #ifndef FIRN_CPU_SOLVE_PASS_H
 #define FIRN_CPU_SOLVE_PASS_H
 
+#include "cpu/lines.h"
 #include "cpu/newton.h"
 #include "cpu/records.h"
 #include "cpu/solve.h"
-#include "cpu/stencil.h"
 #include "method/step06_solve.h"
 
 /* What a pass does between gather and scatter. */
@@ -19,7 +19,7 @@ typedef enum solve_work {
     SOLVE_ENERGY,  // V0 Psi(F(v))
 } solve_work;
 
-/* Particles [first, end) of a batch are of one cell. */
+/* Particles [first, end) of a batch of up to 16 are of one cell. */
 typedef struct cell_run {
     int first, end, cell;
 } cell_run;
@@ -31,7 +31,7 @@ typedef struct cell_walk {
     uint32_t left; /* particles of `cell` still to come */
 } cell_walk;
 
-FN int next_runs(cell_walk *walk, int batch, cell_run runs[BATCH])
+FN int next_runs(cell_walk *walk, int batch, cell_run runs[16])
 {
     int count = 0;
     for (int i = 0; i < batch;) {
@@ -57,28 +57,51 @@ FN void load_tile(const cpu_block *block, float *v, float *tile, int width, int 
         real_store(tile + 16 * k, real_load(tile + 16 * k) - shift);
 }
 
+/* Ask for the next group's tangents, a sixteenth for each particle of this one: the processor guesses that
+ * they come, but not early enough. */
+FN void prefetch_share(const step06_particle *next, int k)
+{
+    const char *from = (const char *)next + (size_t)k * sizeof *next / 16;
+    __builtin_prefetch(from);
+    __builtin_prefetch(from + 64);
+}
+
 /* The row of each particle gets (-) (dv/dx) (dv/dy) (dv/dz), per cell. */
-FN void gather_gradient(cpu_scratch *s, cell_run run, int width, int depth)
+FN void gather_gradient(cpu_scratch *s, cell_run run, const step06_particle *next, int width,
+                        int depth)
 {
     real L[16];
-    lines_load(L, s->tile[0], run.cell, width, depth);
+    slab_load(L, s->slab[0], run.cell, width, depth);
     for (int k = run.first; k < run.end; k++) {
-        const float *w = s->w[k], *g = s->s[k];
-        real S0 = real_of(0), S1 = real_of(0), S2 = real_of(0);
-        UNROLL
-        for (int c = 0; c < depth; c++) {
-            real t0 = real_of(0), t1 = real_of(0);
-            UNROLL
-            for (int b = 0; b < width; b++) {
-                t0 += w[4 + b] * L[4 * c + b];
-                t1 += g[4 + b] * L[4 * c + b];
-            }
-            S0 += depth == 1 ? t0 : w[8 + c] * t0;
-            S1 += depth == 1 ? t1 : w[8 + c] * t1;
-            S2 += depth == 1 ? real_of(0) : g[8 + c] * t0;
+        prefetch_share(next, k);
+        gathered v = gather_lines(L, s, k, width, depth);
+        real wx = spread(real_load(quad_of(s->wx, k)));
+        real_store(s->rows[0][k], with_slopes(v.S, &v, wx, s, k, width, depth));
+    }
+}
+
+/* The slabs follow the runs: x is that of the slab at hand, -1 before the first. */
+FN void gather_runs(cpu_scratch *s, const cell_run *runs, int count, int *x,
+                    const step06_particle *next, int width, int depth)
+{
+    for (int n = 0; n < count; n++) {
+        if (*x != runs[n].cell / 16) {
+            *x = runs[n].cell / 16;
+            slab_take(s->slab[0], s->tile[0], *x, depth);
         }
-        real wx = spread_x(w), x = spread_x(g) * S0;
-        real_store(s->row[k], sum_quarters(x, x, wx * S1, wx * S2));
+        gather_gradient(s, runs[n], next, width, depth);
+    }
+}
+
+FN void scatter_runs(cpu_scratch *s, const cell_run *runs, int count, int *x, int width, int depth)
+{
+    for (int n = 0; n < count; n++) {
+        if (*x != runs[n].cell / 16) {
+            if (*x >= 0)
+                slab_give(s->slab[1], s->tile[1], *x, depth);
+            *x = runs[n].cell / 16;
+        }
+        scatter_impulse(s, runs[n].first, runs[n].end, runs[n].cell, width, depth);
     }
 }
 
@@ -171,35 +194,45 @@ FN double solve_lanes(const cpu_system *s, step06_particle *tangent, const uint3
     return 0;
 }
 
+FN vec place_of(const cpu_system *s, uint32_t group)
+{
+    vec x;
+    for (int a = 0; a < FIRN_DIM; a++)
+        x.e[a] = real_load(s->place[group][a]);
+    return x;
+}
+
 FN double solve_block(const cpu_system *s, uint32_t index, cpu_scratch *scratch, float *v,
                       solve_work what, int width, int depth)
 {
     const cpu_block *block = &s->pass->grid->blocks[index];
-    const uint32_t first = s->first_place[index];
-    step06_particle *tangents = (step06_particle *)s->tangents + first / 16;
+    const uint32_t group = s->first_group[index];
+    step06_particle *tangents = (step06_particle *)s->tangents + group;
     cell_walk walk = {.block = block, .left = block->cell_count[0]};
     bool scatters = what == SOLVE_APPLY || what == SOLVE_FORCES;
+    int gathered_x = -1, scattered_x = -1;
     double sum = 0;
     load_tile(block, v, scratch->tile[0], width, depth);
-    if (scatters)
+    if (scatters) {
         memset(scratch->tile[1], 0, sizeof scratch->tile[1]);
-    for (uint32_t start = 0; start < block->count; start += BATCH) {
-        int batch = (int)(block->count - start < BATCH ? block->count - start : BATCH);
-        cell_run runs[BATCH];
-        int count = next_runs(&walk, batch, runs);
-        for (int k = 0; k < batch; k++)
-            stencil_stage(scratch, k, s->place[first + start + (uint32_t)k], width);
-        for (int k = 0; k < count; k++)
-            gather_gradient(scratch, runs[k], width, depth);
-        for (int k = 0; k < batch; k += 16)
-            sum += solve_lanes(s, tangents + (start + (uint32_t)k) / 16,
-                               s->pass->order + block->first + start + k, batch - k,
-                               scratch->row + k, what);
-        for (int k = 0; k < count && scatters; k++)
-            scatter_force(scratch, runs[k].first, runs[k].end, runs[k].cell, width, depth);
+        memset(scratch->slab[1], 0, sizeof scratch->slab[1]);
     }
-    if (scatters)
+    for (uint32_t start = 0; start < block->count; start += 16) {
+        int batch = (int)(block->count - start < 16 ? block->count - start : 16);
+        cell_run runs[16];
+        int count = next_runs(&walk, batch, runs);
+        lane_stencil stencil = lane_stencil_of(place_of(s, group + start / 16), width);
+        lane_stencil_stage(scratch, &stencil, width, depth, true);
+        gather_runs(scratch, runs, count, &gathered_x, tangents + start / 16 + 1, width, depth);
+        sum += solve_lanes(s, tangents + start / 16, s->pass->order + block->first + start, batch,
+                           scratch->rows[0], what);
+        if (scatters)
+            scatter_runs(scratch, runs, count, &scattered_x, width, depth);
+    }
+    if (scatters && scattered_x >= 0) {
+        slab_give(scratch->slab[1], scratch->tile[1], scattered_x, depth);
         tile_move(block, s->vector[SOLVE_H], scratch->tile[1], depth, true);
+    }
     return sum;
 }
 
@@ -207,14 +240,13 @@ FN double solve_block(const cpu_system *s, uint32_t index, cpu_scratch *scratch,
 FN void prepare_block(const cpu_system *s, uint32_t index)
 {
     const cpu_block *block = &s->pass->grid->blocks[index];
-    const uint32_t *order = s->pass->order + block->first, first = s->first_place[index];
-    step06_particle *tangents = (step06_particle *)s->tangents + first / 16;
-    for (uint32_t k = 0; k < block->count; k++)
-        for (int a = 0; a < 3; a++)
-            s->place[first + k][a] = s->pass->hot[order[k]].x[a];
-    for (uint32_t k = 0; k < block->count; k += 16) {
+    const uint32_t *order = s->pass->order + block->first;
+    uint32_t group = s->first_group[index];
+    for (uint32_t k = 0; k < block->count; k += 16, group++) {
         particles p = particles_load(s->pass, order + k, (int)(block->count - k), true);
-        tangents[k / 16] = tangent_at(s, &p, p.F_E);
+        for (int a = 0; a < FIRN_DIM; a++)
+            real_store(s->place[group][a], p.x.e[a]);
+        ((step06_particle *)s->tangents)[group] = tangent_at(s, &p, p.F_E);
     }
 }
 
@@ -261,13 +293,23 @@ FN void tangent_to_rows(const step06_particle *H, tangent_rows *rows)
     }
 }
 
+FN real particle_place(const cpu_system *s, uint32_t group, int k)
+{
+    real x = real_of(0);
+    for (int a = 0; a < FIRN_DIM; a++)
+        x[a] = s->place[group][a][k];
+    return x;
+}
+
 /* One particle's part of one of the two fields. */
-FN void scatter_blocks(const float (*D)[4], const float *w, const float *g, float *tile, int cell,
+FN void scatter_blocks(const float (*D)[4], const stencil_rows *at, float *tile, int cell,
                        int width, int depth)
 {
+    const float *w = at->w, *g = at->s;
     real acc[16];
     lines_load(acc, tile, cell, width, depth);
-    real wx = spread_x(w), gx = spread_x(g), low = real_load(D[0]), high = real_load(D[4]);
+    real wx = spread(real_load(w)), gx = spread(real_load(g)), low = real_load(D[0]),
+         high = real_load(D[4]);
     real xx = gx * gx * REPEAT_QUARTER(low, 0), xy = gx * wx * REPEAT_QUARTER(low, 1);
     real yy = wx * wx * REPEAT_QUARTER(low, 2), xz = gx * wx * REPEAT_QUARTER(low, 3);
     real yz = wx * wx * REPEAT_QUARTER(high, 0), zz = wx * wx * REPEAT_QUARTER(high, 1);
@@ -291,24 +333,23 @@ FN void blocks_block(const cpu_system *s, uint32_t index, cpu_scratch *scratch, 
                      int depth)
 {
     const cpu_block *block = &s->pass->grid->blocks[index];
-    const uint32_t first = s->first_place[index];
-    const step06_particle *tangents = (const step06_particle *)s->tangents + first / 16;
+    const uint32_t group = s->first_group[index];
+    const step06_particle *tangents = (const step06_particle *)s->tangents + group;
     cell_walk walk = {.block = block, .left = block->cell_count[0]};
     tangent_rows rows;
     memset(scratch->tile, 0, sizeof scratch->tile);
     for (uint32_t start = 0; start < block->count; start += 16) {
         int batch = (int)(block->count - start < 16 ? block->count - start : 16);
-        cell_run runs[BATCH];
+        cell_run runs[16];
         int count = next_runs(&walk, batch, runs);
         tangent_to_rows(&tangents[start / 16], &rows);
         for (int n = 0; n < count; n++)
             for (int k = runs[n].first; k < runs[n].end; k++) {
-                stencil_stage(scratch, 0, s->place[first + start + (uint32_t)k], width);
-                scatter_blocks(rows.diagonal[k], scratch->w[0], scratch->s[0], scratch->tile[0],
-                               runs[n].cell, width, depth);
+                stencil_rows at = stencil_rows_of(particle_place(s, group + start / 16, k), width);
+                scatter_blocks(rows.diagonal[k], &at, scratch->tile[0], runs[n].cell, width, depth);
                 if (!s->diagonal)
-                    scatter_blocks(rows.beside[k], scratch->w[0], scratch->s[0], scratch->tile[1],
-                                   runs[n].cell, width, depth);
+                    scatter_blocks(rows.beside[k], &at, scratch->tile[1], runs[n].cell, width,
+                                   depth);
             }
     }
     tile_move(block, s->vector[SOLVE_DIAGONAL], scratch->tile[0], depth, true);

@@ -16,16 +16,11 @@ enum {
     TILE_SIDE = 7,
     TILE_LINES = TILE_SIDE * TILE_SIDE,
     TILE_FLOATS = TILE_LINES * TILE_LINE,
-    BATCH = 32, /* particles staged at a time: what fits the first cache beside the tiles */
 };
 
 struct cpu_scratch {
     float tile[2][TILE_FLOATS];
-    /* For one particle at a time, of the solver: */
-    float row[BATCH][16];
-    float w[BATCH][16]; /* wx0..3 wy0..3 wz0..3 - */
-    float s[BATCH][16]; /* slopes, likewise, per cell */
-    /* For sixteen, of the step: lines.h */
+    /* For sixteen particles at a time: lines.h */
     float slab[2][TILE_LINES][16];
     float weight[2][3][16], slope[2][3][16]; /* along y and z, of the nodes beside the middle */
     float rows[3][16][16];
@@ -63,18 +58,18 @@ FN real stencil_slopes(real g, int width)
     return PER_NODE(-1, 1, 0, 0) + g * PER_NODE(1, -2, 1, 0);
 }
 
-/* Fills the rows w and s of a particle from its offset, behind which sixteen floats may be read. */
-FN void stencil_stage(cpu_scratch *scratch, int slot, const float *offset, int width)
-{
-    real g = spread(real_load(offset));
-    real_store(scratch->w[slot], stencil_weights(g, width));
-    real_store(scratch->s[slot], stencil_slopes(g, width));
-}
+/* wx0..3 wy0..3 wz0..3 - of one particle, and slopes, likewise, per cell. */
+typedef struct stencil_rows {
+    float w[16], s[16];
+} stencil_rows;
 
-/* wx0 four times, wx1 four times, ...: a weight along x for each node of a line. */
-FN real spread_x(const float *row)
+/* From the offset of a particle, in the first quarter. */
+FN stencil_rows stencil_rows_of(real offset, int width)
 {
-    return spread(real_load(row));
+    stencil_rows rows;
+    real_store(rows.w, stencil_weights(spread(offset), width));
+    real_store(rows.s, stencil_slopes(spread(offset), width));
+    return rows;
 }
 
 FN float *tile_line(float *tile, int cell, int b, int c)
@@ -100,33 +95,6 @@ FN void lines_store(const real acc[16], float *tile, int cell, int width, int de
         UNROLL
     for (int b = 0; b < width; b++)
         real_store(tile_line(tile, cell, b, c), acc[4 * c + b]);
-}
-
-/* To tile 1, from the last three quarters of the rows: t grad w_ip, which is
- * t_x gx wy wz + t_y wx gy wz + t_z wx wy gz. */
-FN void scatter_force(cpu_scratch *s, int first, int end, int cell, int width, int depth)
-{
-    real acc[16];
-    lines_load(acc, s->tile[1], cell, width, depth);
-    for (int k = first; k < end; k++) {
-        const float *w = s->w[k], *g = s->s[k];
-        real wx = spread_x(w), t = real_load(s->row[k]);
-        real X = spread_x(g) * REPEAT_QUARTER(t, 1);
-        real Y = wx * REPEAT_QUARTER(t, 2);
-        real Z = wx * REPEAT_QUARTER(t, 3);
-        UNROLL
-        for (int b = 0; b < width; b++) {
-            real P = w[4 + b] * X + g[4 + b] * Y;
-            real Q = w[4 + b] * Z;
-            UNROLL
-            for (int c = 0; c < depth; c++) {
-                acc[4 * c + b] += depth == 1 ? P : w[8 + c] * P;
-                if (depth > 1)
-                    acc[4 * c + b] += g[8 + c] * Q;
-            }
-        }
-    }
-    lines_store(acc, s->tile[1], cell, width, depth);
 }
 
 /* Copies a field of a block and its upper neighbours to the tile, or adds the tile to them. */
