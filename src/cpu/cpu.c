@@ -215,8 +215,10 @@ static void clear_blocks(void *context, int thread, size_t begin, size_t end)
 static void p2g_blocks(void *context, int thread, size_t begin, size_t end)
 {
     backend *s = context;
-    for (size_t k = begin; k < end; k++)
-        s->kernels->p2g(&s->pass, s->colour[k], s->scratch[thread]);
+    for (size_t k = begin; k < end; k++) {
+        uint32_t next = s->colour[k + 1 < end ? k + 1 : k];
+        s->kernels->p2g(&s->pass, s->colour[k], next, s->scratch[thread]);
+    }
 }
 
 /* Steps 1 3 for all blocks: colour by colour, so that no two blocks at work share a node. */

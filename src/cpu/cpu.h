@@ -172,8 +172,9 @@ typedef struct cpu_scratch cpu_scratch;
 typedef struct cpu_kernels {
 
     size_t scratch_bytes;
-    /* Steps 1 and 3 for one block, added to the fields of it and its upper neighbours. */
-    void (*p2g)(const cpu_pass *pass, uint32_t block, cpu_scratch *scratch);
+    /* Steps 1 and 3 for one block, added to the fields of it and its upper neighbours; `next` is what
+     * the thread will work on then. */
+    void (*p2g)(const cpu_pass *pass, uint32_t block, uint32_t next, cpu_scratch *scratch);
     /* Steps 4 and 5 for the nodes of one block. */
     void (*grid)(const cpu_pass *pass, uint32_t block, cpu_outcome *outcome);
     /* The end of step 6 for the nodes of one block: v^{n+1}, which meets bodies once more. */

@@ -15,7 +15,7 @@ FN void gather_flip(const cpu_pass *pass, const uint32_t *order, cpu_scratch *s,
     slab_load(K, s->slab[1], cell, width, depth);
     slab_load(L, s->slab[0], cell, width, depth);
     for (int k = first; k < end; k++) {
-        particles_prefetch(pass, order + k, false);
+        particle_prefetch(pass, order[CPU_AHEAD + k], false);
         gathered v = gather_lines(L, s, k, width, depth), u = gather_lines(K, s, k, width, depth);
         real wx = spread(real_load(quad_of(s->wx, k)));
         real_store(s->rows[0][k], with_slopes(wx * u.S, &v, wx, s, k, width, depth));
@@ -29,7 +29,7 @@ FN void gather_affine(const cpu_pass *pass, const uint32_t *order, cpu_scratch *
     real L[16];
     slab_load(L, s->slab[0], cell, width, depth);
     for (int k = first; k < end; k++) {
-        particles_prefetch(pass, order + k, true);
+        particle_prefetch(pass, order[CPU_AHEAD + k], true);
         gathered v = gather_lines(L, s, k, width, depth);
         real wx = spread(real_load(quad_of(s->wx, k))), zero = real_of(0);
         real_store(s->rows[0][k], v.S);

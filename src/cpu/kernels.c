@@ -45,9 +45,10 @@ static void limits_range(const cpu_pass *pass, size_t first, size_t count, cpu_o
 }
 
 #define KERNELS(name, width, depth, apic)                                                          \
-    static void p2g_##name(const cpu_pass *pass, uint32_t block, cpu_scratch *scratch)             \
+    static void p2g_##name(const cpu_pass *pass, uint32_t block, uint32_t next,                    \
+                           cpu_scratch *scratch)                                                   \
     {                                                                                              \
-        p2g_block(pass, block, scratch, width, depth, apic);                                       \
+        p2g_block(pass, block, next, scratch, width, depth, apic);                                 \
     }                                                                                              \
     static void grid_##name(const cpu_pass *pass, uint32_t block, cpu_outcome *outcome)            \
     {                                                                                              \

@@ -81,12 +81,12 @@ FN void stage_affine(const cpu_pass *pass, const uint32_t *order, int count, con
 }
 
 /* (m_i, m_i v_i) += w_ip (m, m v)                                                              step 1 */
-FN void scatter_mass(const cpu_pass *pass, const uint32_t *order, cpu_scratch *s, int first,
+FN void scatter_mass(const cpu_pass *pass, const uint32_t *ahead, cpu_scratch *s, int first,
                      int end, int cell, int width, int depth)
 {
     real acc[16] = {0};
     for (int k = first; k < end; k++) {
-        particles_prefetch(pass, order + k, false);
+        particle_prefetch(pass, ahead[k], false);
         real X = spread(real_load(quad_of(s->wx, k))) * repeat_four(s->rows[0][k]), Y[3];
         UNROLL
         for (int j = 0; j < width - 1; j++)
@@ -97,12 +97,12 @@ FN void scatter_mass(const cpu_pass *pass, const uint32_t *order, cpu_scratch *s
 }
 
 /* Both, from the rows of stage_affine. */
-FN void scatter_affine(const cpu_pass *pass, const uint32_t *order, cpu_scratch *s, int first,
+FN void scatter_affine(const cpu_pass *pass, const uint32_t *ahead, cpu_scratch *s, int first,
                        int end, int cell, int width, int depth)
 {
     real acc[16] = {0};
     for (int k = first; k < end; k++) {
-        particles_prefetch(pass, order + k, true);
+        particle_prefetch(pass, ahead[k], true);
         real wx = spread(real_load(quad_of(s->wx, k)));
         real X = real_load(s->rows[0][k]), Y[3], Z[3];
         const float *ry = s->rows[1][k], *rz = width == 3 ? ry + 8 : s->rows[2][k];
@@ -129,11 +129,22 @@ FN void p2g_stage(const cpu_pass *pass, const uint32_t *order, int count, cpu_sc
         stage_flip(pass, &p, scratch);
 }
 
-FN void p2g_block(const cpu_pass *pass, uint32_t index, cpu_scratch *scratch, int width, int depth,
-                  bool apic)
+/* The particles to ask for while those from `staged` on are at work; at the end of a block the first of the
+ * next one, which may be far away. */
+FN const uint32_t *particles_ahead(const cpu_pass *pass, uint32_t index, uint32_t next,
+                                   uint32_t staged)
 {
     const cpu_block *block = &pass->grid->blocks[index];
-    const uint32_t *order = pass->order + block->first;
+    uint32_t at = staged + CPU_AHEAD;
+    return at < block->count ? pass->order + block->first + at
+                             : pass->order + pass->grid->blocks[next].first + (at - block->count);
+}
+
+FN void p2g_block(const cpu_pass *pass, uint32_t index, uint32_t next, cpu_scratch *scratch,
+                  int width, int depth, bool apic)
+{
+    const cpu_block *block = &pass->grid->blocks[index];
+    const uint32_t *order = pass->order + block->first, *ahead = order;
     int fields = apic ? 1 : 2;
     memset(scratch->tile, 0, sizeof scratch->tile[0] * (size_t)fields);
     memset(scratch->slab, 0, sizeof scratch->slab[0] * (size_t)fields);
@@ -145,14 +156,17 @@ FN void p2g_block(const cpu_pass *pass, uint32_t index, cpu_scratch *scratch, in
             if (at == staged) {
                 batch = block->count - staged < 16 ? block->count - staged : 16;
                 p2g_stage(pass, order + staged, (int)batch, scratch, width, depth, apic);
+                ahead = particles_ahead(pass, index, next, staged);
+                for (int f = 0; f < fields; f++)
+                    tile_prefetch(block, pass->grid->field[f], (int)staged / 16, depth);
                 staged += batch;
             }
             uint32_t start = staged - batch, stop = end < staged ? end : staged;
             int i = (int)(at - start), j = (int)(stop - start);
             if (apic) {
-                scatter_affine(pass, order + start, scratch, i, j, cell, width, depth);
+                scatter_affine(pass, ahead, scratch, i, j, cell, width, depth);
             } else {
-                scatter_mass(pass, order + start, scratch, i, j, cell, width, depth);
+                scatter_mass(pass, ahead, scratch, i, j, cell, width, depth);
                 scatter_impulse(scratch, i, j, cell, width, depth);
             }
             at = stop;

@@ -74,11 +74,10 @@ FN void cold_load_first(const cpu_cold *cold, const uint32_t slot[16], real fiel
     field[3] = WIDE_HIGH(b, d, 2);
 }
 
-/* Ask for the records of the next batch: memory is nearly in the order of passes, but not so nearly that
- * the processor guesses them. */
-FN void particles_prefetch(const cpu_pass *pass, const uint32_t *order, bool apic)
+/* Ask for the records of a particle of a batch to come: memory is nearly in the order of passes, but not so
+ * nearly that the processor guesses them. */
+FN void particle_prefetch(const cpu_pass *pass, uint32_t slot, bool apic)
 {
-    uint32_t slot = order[CPU_AHEAD];
     __builtin_prefetch(&pass->hot[slot]);
     __builtin_prefetch(&pass->cold[slot]);
     if (apic) { /* a record of 48 bytes may lie in two cache lines */

@@ -97,6 +97,21 @@ FN void lines_store(const real acc[16], float *tile, int cell, int width, int de
         real_store(tile_line(tile, cell, b, c), acc[4 * c + b]);
 }
 
+/* A line of the tile in the field of a block and its upper neighbours. */
+FN float *field_line(const cpu_block *block, float *field, int y, int z, int half)
+{
+    uint32_t near = block->near[CPU_STAY + half + 3 * (y >> 2) + 9 * (z >> 2)];
+    return field + (size_t)near * CPU_BLOCK_FLOATS + ((z & 3) * 4 + (y & 3)) * 16;
+}
+
+/* Ask for the nth few of the lines that the tile will be added to. */
+FN void tile_prefetch(const cpu_block *block, float *field, int n, int depth)
+{
+    if (n < (depth == 1 ? 1 : TILE_SIDE) * TILE_SIDE)
+        for (int half = 0; half < 2; half++)
+            __builtin_prefetch(field_line(block, field, n % TILE_SIDE, n / TILE_SIDE, half), 1);
+}
+
 /* Copies a field of a block and its upper neighbours to the tile, or adds the tile to them. */
 FN void tile_move(const cpu_block *block, float *field, float *tile, int depth, bool add)
 {
@@ -104,10 +119,7 @@ FN void tile_move(const cpu_block *block, float *field, float *tile, int depth, 
     for (int z = 0; z < sides; z++)
         for (int y = 0; y < TILE_SIDE; y++)
             for (int half = 0; half < 2; half++) {
-                int direction = CPU_STAY + half + 3 * (y >> 2) + 9 * (z >> 2);
-                uint32_t near = block->near[direction];
-                float *line =
-                    field + (size_t)near * CPU_BLOCK_FLOATS + ((z & 3) * 4 + (y & 3)) * 16;
+                float *line = field_line(block, field, y, z, half);
                 float *local = tile + (z * TILE_SIDE + y) * TILE_LINE + 16 * half;
                 if (add)
                     real_store(line, real_load(line) + real_load(local));
