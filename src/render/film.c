@@ -98,7 +98,9 @@ static const struct {
 };
 enum { PARTS = sizeof parts / sizeof *parts };
 
-/* Counts are exact as floats: no picture has 2^24 samples. */
+/* Counts are exact as floats: no picture has so many samples. */
+enum { MOST_SAMPLES = 1 << 24 };
+
 static float *counts_as_floats(const film *f)
 {
     size_t width = (size_t)f->sums.width, count = pixel_count(f);
@@ -148,8 +150,14 @@ static firn_status check_file(const film *f, uint64_t identity, const exr_image 
     for (size_t i = 0; i < PARTS; i++)
         if (!exr_find(image, parts[i].name))
             return fail(FIRN_BAD_SCENE, "%s lacks the channel %s", path, parts[i].name);
-    if (!exr_find(image, "count.Y") || !exr_find(image, "done.Y"))
+    const float *counts = exr_find(image, "count.Y"), *done = exr_find(image, "done.Y");
+    if (!counts || !done)
         return fail(FIRN_BAD_SCENE, "%s lacks its sample counts", path);
+    for (size_t i = 0; i < pixel_count(f); i++)
+        if (counts[i] != done[i] || !(counts[i] >= 0 && counts[i] < MOST_SAMPLES))
+            return fail(FIRN_BAD_SCENE, "%s: pixel %zu, %zu has %g samples, its row %g", path,
+                        i % (size_t)f->sums.width, i / (size_t)f->sums.width, (double)counts[i],
+                        (double)done[i]);
     return FIRN_OK;
 }
 
@@ -169,9 +177,9 @@ firn_status film_load(film *f, uint64_t identity, const char *path)
     if (count) {
         const float *counts = exr_find(&image, "count.Y"), *done = exr_find(&image, "done.Y");
         for (size_t i = 0; i < count; i++)
-            f->sums.pixels[i].count = (uint32_t)fmaxf(counts[i], 0);
+            f->sums.pixels[i].count = (uint32_t)counts[i];
         for (int y = 0; y < f->sums.height; y++)
-            f->done[y] = (uint32_t)fmaxf(done[(size_t)y * (size_t)f->sums.width], 0);
+            f->done[y] = (uint32_t)done[(size_t)y * (size_t)f->sums.width];
     }
     exr_clear(&image);
     return status;

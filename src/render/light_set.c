@@ -33,7 +33,7 @@ static bool is_beyond(const lamp *l)
 
 static bool is_colour(vec3 c)
 {
-    return c.x >= 0 && c.y >= 0 && c.z >= 0 && isfinite(c.x + c.y + c.z);
+    return c.x >= 0 && c.y >= 0 && c.z >= 0 && isfinite(c.x) && isfinite(c.y) && isfinite(c.z);
 }
 
 static bool is_unit(vec3 d)
@@ -278,7 +278,7 @@ static vec3 cone_direction(vec3 axis, float cap, const float u[2])
     vec3 a, b;
     float h = cap * u[0], sine = sqrtf(h * (2 - h)), x, y;
     frame_around(axis, &a, &b);
-    sincosf(2 * PI_F * u[1], &y, &x);
+    circle_point(u[1], &x, &y);
     return vec_combine(a, sine * x, b, sine * y, axis, 1 - h);
 }
 

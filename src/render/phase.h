@@ -14,13 +14,25 @@ static inline void frame_around(vec3 n, vec3 *a, vec3 *b)
     *b = (vec3){t, sign + n.y * n.y * s, -n.y};
 }
 
+/* cos and sin of `turn` of a full circle, 0 .. 1, to 1e-7: of the nearest quarter and what is left of it. */
+static inline void circle_point(float turn, float *x, float *y)
+{
+    int quarter = (int)(4 * turn + 0.5f);
+    float a = 4 * turn - (float)quarter, q = a * a;
+    float c = 1 + q * (-1.23369706f + q * (0.25359863f - 0.02040835f * q));
+    float s = a * (1.57079637f + q * (-0.64596349f + q * (0.07968023f - 0.00460218f * q)));
+    float sign = quarter & 2 ? -1 : 1;
+    *x = sign * (quarter & 1 ? -s : c);
+    *y = sign * (quarter & 1 ? c : s);
+}
+
 /* Unit vector at angle acos(cosine) to n, turned by `turn` of a full circle. */
 static inline vec3 frame_direction(vec3 n, float cosine, float turn)
 {
     vec3 a, b;
     float sine = sqrtf(greater(1 - cosine * cosine, 0)), x, y;
     frame_around(n, &a, &b);
-    sincosf(2 * PI_F * turn, &y, &x);
+    circle_point(turn, &x, &y);
     return vec_combine(a, sine * x, b, sine * y, n, cosine);
 }
 

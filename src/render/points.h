@@ -19,11 +19,17 @@ typedef struct points_sample {
     float values[POINTS_SAMPLE]; /* scratch */
 } points_sample;
 
-/* The particle relative to `origin`; false when it is not finite, or absurdly far. */
+/* Whether it is finite, and not so far that squares of lengths leave the range of floats. */
+static inline bool points_within(vec3 x)
+{
+    const float farthest = 1e12f; /* m */
+    return fabsf(x.x) < farthest && fabsf(x.y) < farthest && fabsf(x.z) < farthest;
+}
+
+/* The particle relative to `origin`; false when it is not within reach. */
 static inline bool points_local(const firn_frame *frame, size_t index, const double origin[3],
                                 vec3 *local)
 {
-    const float farthest = 1e12f; /* m; beyond, squares of lengths leave the range of floats */
     const float *x = frame->position + 3 * index;
     vec3 p = {(float)(x[0] - origin[0]), (float)(x[1] - origin[1]), (float)(x[2] - origin[2])};
     if (frame->place) {
@@ -31,7 +37,7 @@ static inline bool points_local(const firn_frame *frame, size_t index, const dou
         p = (vec3){(float)(y[0] - origin[0]), (float)(y[1] - origin[1]), (float)(y[2] - origin[2])};
     }
     *local = p;
-    return fabsf(p.x) < farthest && fabsf(p.y) < farthest && fabsf(p.z) < farthest;
+    return points_within(p);
 }
 
 /* Evenly chosen particles of a frame: every points_stride-th that can be drawn. */

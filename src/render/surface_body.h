@@ -4,6 +4,7 @@
 
 #include <stdint.h>
 
+#include "collider/collider.h"
 #include "render/surface_set.h"
 
 /* Triangles around a signed distance, relative to the picture's origin. */
@@ -30,11 +31,10 @@ typedef struct surface_plane {
 
 typedef struct surface_rays surface_rays; /* Embree's part */
 
-/* What surface_add_scene lends to the distances it adds. */
+/* What surface_add_scene lends to the distances it adds: a collider as it stands at the time. */
 typedef struct surface_loan {
-    const firn_scene *scene;
-    size_t index;
-    double time;
+    const collider *body;
+    collider_pose pose;
     struct surface_loan *next;
 } surface_loan;
 
@@ -49,6 +49,7 @@ struct surface_set {
 };
 
 double body_distance(const surface_set *set, const surface_body *body, vec3 x);
+void surface_return_loans(surface_set *set);
 
 /* ---- surface_mesh.c ----------------------------------------------------------------------------- */
 

@@ -8,7 +8,32 @@
 static double loan_distance(const void *user, const double world[3])
 {
     const surface_loan *loan = user;
-    return firn_scene_collider_distance(loan->scene, loan->index, loan->time, world);
+    return collider_distance(loan->body, &loan->pose, world, NULL, NULL);
+}
+
+void surface_return_loans(surface_set *set)
+{
+    for (surface_loan *next; set->loans; set->loans = next) {
+        next = set->loans->next;
+        collider_leave(set->loans->body, &set->loans->pose);
+        free(set->loans);
+    }
+}
+
+static firn_status take_loan(surface_set *set, const collider *body, double time)
+{
+    surface_loan *loan = calloc(1, sizeof *loan);
+    if (!loan)
+        return fail(FIRN_NO_MEMORY, "no memory for the surfaces of a picture");
+    firn_status status = collider_stand(body, time, &loan->pose);
+    if (status != FIRN_OK) {
+        free(loan);
+        return status;
+    }
+    loan->body = body;
+    loan->next = set->loans;
+    set->loans = loan;
+    return FIRN_OK;
 }
 
 /* A collider that is one half-space, alone. */
@@ -31,28 +56,18 @@ static firn_status add_plane(surface_set *set, const surface_loan *loan,
     return surface_add_plane(set, vec_scale(normal, (float)-at), normal, material);
 }
 
-static firn_status add_body(surface_set *set, const firn_scene *scene, size_t index, double time,
-                            const surface_material *material)
-{
-    surface_loan *loan = malloc(sizeof *loan);
-    if (!loan)
-        return fail(FIRN_NO_MEMORY, "no memory for the surfaces of a picture");
-    *loan = (surface_loan){scene, index, time, set->loans};
-    set->loans = loan;
-    collider_pose pose;
-    collider_pose_at(&scene->colliders[index].body, time, &pose);
-    return surface_add_distance(set, loan_distance, loan, pose.low, pose.high, material);
-}
-
 firn_status surface_add_scene(surface_set *set, const firn_scene *scene, double time,
                               const surface_material *materials)
 {
     firn_status status = FIRN_OK;
     for (size_t i = 0; i < scene->collider_count && status == FIRN_OK; i++) {
         const collider *body = &scene->colliders[i].body;
-        const surface_loan plane = {scene, i, time, NULL};
-        status = is_plane(body) ? add_plane(set, &plane, &materials[i])
-                                : add_body(set, scene, i, time, &materials[i]);
+        if ((status = take_loan(set, body, time)) != FIRN_OK)
+            break;
+        const surface_loan *loan = set->loans;
+        status = is_plane(body) ? add_plane(set, loan, &materials[i])
+                                : surface_add_distance(set, loan_distance, loan, loan->pose.low,
+                                                       loan->pose.high, &materials[i]);
     }
     return status;
 }

@@ -28,11 +28,7 @@ void surface_set_destroy(surface_set **set)
     if (!*set)
         return;
     rays_destroy(&(*set)->rays);
-    while ((*set)->loans) {
-        surface_loan *next = (*set)->loans->next;
-        free((*set)->loans);
-        (*set)->loans = next;
-    }
+    surface_return_loans(*set);
     free((*set)->planes);
     free((*set)->bodies);
     free(*set);

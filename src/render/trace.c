@@ -164,19 +164,14 @@ static void light_surface(path *p, const surface_hit *hit)
 
 /* ---- The way of a path -------------------------------------------------------------------------- */
 
-static float distance_between(vec3 a, vec3 b)
-{
-    return vec_length(vec_sub(a, b));
-}
-
 /* Whether the next stretch surely meets no surface. Inside snow stretches are short and surfaces far:
  * one distance serves many of them. */
 static bool is_free(path *p, float t)
 {
     if (!(t < INFINITY))
         return false;
-    vec3 end = vec_add(p->start, vec_scale(p->direction, t));
-    if (distance_between(end, p->free_at) < p->free)
+    vec3 way = vec_sub(vec_add(p->start, vec_scale(p->direction, t)), p->free_at);
+    if (vec_dot(way, way) < p->free * p->free)
         return true;
     p->free_at = p->start;
     p->free = 0.999f * surface_clearance(p->tracer->scene->surfaces, p->start);
@@ -404,24 +399,30 @@ firn_status trace_render(const trace_scene *scene, trace_camera_fn *camera, cons
                          trace_tile tile, uint32_t first, uint32_t count, trace_film *film,
                          trace_stop_fn *stop, void *user)
 {
-    enum { STRIP = 16 }; /* pixels that a thread does before it looks up */
+    enum {
+        PATCH = 16
+    }; /* a thread does so many pixels each way before it looks up; what light is near
+                            one of them is near the others, too */
     tracer t;
     firn_status status = make_tracer(scene, &t);
     if (status != FIRN_OK)
         return status;
     const picture pic = {&t, camera, camera_data, film, first, first + count};
-    int strips = (tile.x1 - tile.x0 + STRIP - 1) / STRIP, rows = tile.y1 - tile.y0;
+    int across = (tile.x1 - tile.x0 + PATCH - 1) / PATCH;
+    int down = (tile.y1 - tile.y0 + PATCH - 1) / PATCH;
     atomic_bool stopped = false;
 #pragma omp parallel for schedule(dynamic, 1)
-    for (int s = 0; s < strips * rows; s++) {
+    for (int n = 0; n < across * down; n++) {
         if (!atomic_load(&stopped) && stop && stop(user))
             atomic_store(&stopped, true);
         if (atomic_load(&stopped))
             continue;
-        int from = tile.x0 + s % strips * STRIP,
-            to = from + STRIP < tile.x1 ? from + STRIP : tile.x1;
-        for (int x = from; x < to; x++)
-            render_pixel(&pic, x, tile.y0 + s / strips);
+        int x0 = tile.x0 + n % across * PATCH, y0 = tile.y0 + n / across * PATCH;
+        int x1 = x0 + PATCH < tile.x1 ? x0 + PATCH : tile.x1;
+        int y1 = y0 + PATCH < tile.y1 ? y0 + PATCH : tile.y1;
+        for (int y = y0; y < y1; y++)
+            for (int x = x0; x < x1; x++)
+                render_pixel(&pic, x, y);
     }
     return stopped ? fail(FIRN_STOPPED, "stopped while rendering") : FIRN_OK;
 }

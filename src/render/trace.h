@@ -1,10 +1,9 @@
 /*
  * Light through snow: an unbiased volumetric path tracer.
  *
- * A path starts at the camera, scatters in the snow (free flights by delta tracking, directions by the
+ * A path starts at the camera, scatters in the snow (free flights as in volume_track.h, directions by the
  * Henyey-Greenstein phase function) and on surfaces, and gathers light at every vertex by a shadow ray
- * (transmittance by ratio tracking) and by running into sources, weighted by multiple importance
- * sampling. Russian roulette ends it. docs/rendering.md has the formulas.
+ * and by running into sources, weighted by multiple importance sampling. Russian roulette ends it. docs/rendering.md has the formulas.
  *
  * Every sample of a pixel has random numbers of its own, from (seed, pixel, sample), and is added to the
  * pixel in order: pictures have the same bits for any number of threads, tiles and calls.

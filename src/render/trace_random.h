@@ -6,6 +6,7 @@
 #define FIRN_RENDER_TRACE_RANDOM_H
 
 #include <stdint.h>
+#include <string.h>
 
 typedef struct trace_random {
     uint64_t counter;
@@ -41,6 +42,22 @@ static inline float random_from_bits(uint32_t bits)
 static inline float random_float(trace_random *r)
 {
     return random_from_bits((uint32_t)(random_next(r) >> 32));
+}
+
+/* -log(u) of u in (0, 1), to 3e-7 of itself: how far light gets, in free paths. A call of the C library's
+ * would cost more than the rest of a try, and all registers. */
+static inline float random_depth(float u)
+{
+    uint32_t bits;
+    memcpy(&bits, &u, sizeof bits);
+    uint32_t from = bits - 0x3f3504f3u; /* u = 2^e (1 + z), 1 + z in sqrt(1/2) .. sqrt(2) */
+    float e = (float)((int32_t)from >> 23), z;
+    bits = (from & 0x7fffffu) + 0x3f3504f3u;
+    memcpy(&z, &bits, sizeof z);
+    z -= 1;
+    float q = 0.16024357f - 0.10191646f * z, square = z * z;
+    float p = 0.33334246f - 0.24983266f * z + square * (0.19924507f - 0.1713714f * z + square * q);
+    return square * (0.5f - z * p) - z - 0.69314718f * e;
 }
 
 /* Two for the price of one. */

@@ -6,7 +6,8 @@
 #include "render/volume_grid.h"
 #include "status.h"
 
-static const double most_bytes = 8e9; /* of blocks: more is a slip of the voxel size */
+static const double most_bytes = 8e9;      /* of blocks: more is a slip of the voxel size */
+static const float densest_of_all = 1e30f; /* kg/m^3; beyond, floats run out */
 
 firn_status volume_allocate_table(volume *v)
 {
@@ -69,35 +70,41 @@ void volume_destroy(volume **v)
     *v = NULL;
 }
 
-/* ---- Bounds ------------------------------------------------------------------------------------- */
+/* ---- Extent -------------------------------------------------------------------------------------- */
 
+static const int *block_of(const volume *v, size_t number, int block[3])
+{
+    for (int a = 0; a < 3; a++)
+        block[a] = v->corners[number][a] / BLOCK_CELLS;
+    return block;
+}
+
+/* Of a block's nodes; infinite when one is no density. */
 static float block_maximum(const volume_block *block)
 {
     float most = 0;
     for (int n = 0; n < BLOCK_NODES; n++)
-        most = fmaxf(most, block->nodes[n]);
+        most = block->nodes[n] <= densest_of_all ? greater(block->nodes[n], most) : INFINITY;
     return most;
 }
 
-/* Bounds by block; returns the largest. */
-static float bound_blocks(volume *v)
+/* The largest density. Blocks without snow are struck from their regions. */
+static float list_blocks(volume *v)
 {
     float most = 0;
 #pragma omp parallel for schedule(dynamic, 16) reduction(max : most)
     for (size_t n = 0; n < v->block_count; n++) {
-        const int *c = v->corners[n];
-        const int block[3] = {c[0] / BLOCK_CELLS, c[1] / BLOCK_CELLS, c[2] / BLOCK_CELLS};
-        volume_region *region = &v->regions[v->table[volume_table_of_block(v, block)] - 1];
-        float bound = block_maximum(&v->blocks[n]);
-        region->bound[volume_slot_of_block(block)] = bound;
-        most = fmaxf(most, bound);
+        int block[3];
+        float own = block_maximum(&v->blocks[n]);
+        if (own == 0)
+            *volume_number_of_block(v, block_of(v, n, block)) = 0;
+        most = greater(own, most);
     }
     return most;
 }
 
-void volume_finish(volume *v)
+static void measure_box(volume *v)
 {
-    v->densest = bound_blocks(v);
     int low[3] = {INT_MAX, INT_MAX, INT_MAX}, high[3] = {0, 0, 0};
     for (size_t n = 0; n < v->block_count; n++)
         for (int a = 0; a < 3; a++) {
@@ -111,6 +118,18 @@ void volume_finish(volume *v)
     vec3 far = {(float)high[0], (float)high[1], (float)high[2]};
     v->box_low = vec_add(v->low, vec_scale(near, v->voxel));
     v->box_high = vec_add(v->low, vec_scale(far, v->voxel));
+}
+
+firn_status volume_finish(volume *v)
+{
+    v->densest = list_blocks(v);
+    if (!(v->densest <= densest_of_all))
+        return fail(FIRN_BAD_SCENE,
+                    "snow of more than %g kg/m^3 in voxels of %g m: masses, or the voxel size, "
+                    "cannot be right",
+                    (double)densest_of_all, (double)v->voxel);
+    measure_box(v);
+    return FIRN_OK;
 }
 
 /* ---- Questions ---------------------------------------------------------------------------------- */
@@ -140,15 +159,11 @@ float volume_density(const volume *v, vec3 x)
                   p.z < (float)(v->size[2] * REGION_CELLS);
     if (!inside)
         return 0;
-    const int block[3] = {(int)(p.x / side), (int)(p.y / side), (int)(p.z / side)};
-    uint32_t region = v->table[volume_table_of_block(v, block)];
-    uint32_t number = region ? v->regions[region - 1].block[volume_slot_of_block(block)] : 0;
-    if (!number)
-        return 0;
-    vec3 corner = {(float)block[0] * side, (float)block[1] * side, (float)block[2] * side};
-    vec3 q = vec_sub(p, corner);
-    return block_density(&v->blocks[number - 1],
-                         (vec3){lesser(q.x, side), lesser(q.y, side), lesser(q.z, side)});
+    const int at[3] = {(int)(p.x / side), (int)(p.y / side), (int)(p.z / side)};
+    const volume_block *block = volume_block_at(v, at);
+    lanes local = {p.x - side * (float)(at[0] - 1), p.y - side * (float)(at[1] - 1),
+                   p.z - side * (float)(at[2] - 1)};
+    return block ? block_density(block, local) : 0;
 }
 
 vec3 volume_outward(const volume *v, vec3 x)

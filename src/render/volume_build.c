@@ -308,8 +308,7 @@ static firn_status build(builder *b, const firn_frame *frame, const double origi
         (status = list_drops(b)) != FIRN_OK)
         return status;
     sum_blocks(b);
-    volume_finish(b->v);
-    return FIRN_OK;
+    return volume_finish(b->v);
 }
 
 static firn_status check(const firn_frame *frame, const volume_options *o)

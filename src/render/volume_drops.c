@@ -22,7 +22,7 @@ static bool place_particle(const firn_frame *frame, size_t index, const double o
         *at = vec_add(*at, (vec3){s * v[0], s * v[1], s * v[2]});
     }
     float mass = frame->mass[index];
-    return mass > 0 && mass < INFINITY && isfinite(at->x) && isfinite(at->y) && isfinite(at->z);
+    return mass > 0 && mass < INFINITY && points_within(*at);
 }
 
 /* Somewhere in a cube around the particle, the same place in every frame. */

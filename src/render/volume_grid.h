@@ -4,7 +4,7 @@
  * Here lengths are in voxels and points are relative to the grid's low corner. Invariants:
  *  1. A block's last nodes along each axis repeat the first of its upper neighbours: a lookup reads one
  *     block.
- *  2. A region's bound[b] is at least the density everywhere in block b; 0 where there is no snow.
+ *  2. A region lists the blocks that hold snow, and no others.
  */
 #ifndef FIRN_RENDER_VOLUME_GRID_H
 #define FIRN_RENDER_VOLUME_GRID_H
@@ -27,7 +27,6 @@ typedef struct volume_block {
 } volume_block;
 
 typedef struct volume_region {
-    float bound[REGION_BLOCKS];    /* kg/m^3 */
     uint32_t block[REGION_BLOCKS]; /* number + 1; 0: none */
 } volume_region;
 
@@ -50,8 +49,8 @@ firn_status volume_allocate_table(volume *v);
 firn_status volume_allocate_regions(volume *v);
 firn_status volume_allocate_blocks(volume *v);
 
-/* Bounds, extent and maximum, once the nodes are set. */
-void volume_finish(volume *v);
+/* Extent and maximum, once the nodes are set. FIRN_BAD_SCENE when they are no densities. */
+firn_status volume_finish(volume *v);
 
 static inline size_t volume_table_at(const volume *v, const int region[3])
 {
@@ -78,29 +77,57 @@ static inline uint32_t *volume_number_of_block(const volume *v, const int block[
     return &v->regions[region - 1].block[volume_slot_of_block(block)];
 }
 
-/* Two nodes that are neighbours along z. */
-typedef float node_pair __attribute__((vector_size(8)));
-
-static inline node_pair pair_at(const float *node)
+/* The block at these coordinates; NULL where there is no snow. */
+static inline const volume_block *volume_block_at(const volume *v, const int block[3])
 {
-    node_pair p;
-    memcpy(&p, node, sizeof p);
-    return p;
+    for (int a = 0; a < 3; a++)
+        if (block[a] < 0 || block[a] >= v->size[a] * REGION_SIDE)
+            return NULL;
+    uint32_t region = v->table[volume_table_of_block(v, block)];
+    uint32_t number = region ? v->regions[region - 1].block[volume_slot_of_block(block)] : 0;
+    return number ? &v->blocks[number - 1] : NULL;
 }
 
-/* At a point relative to the block's corner, which must lie in the block. */
-static inline float block_density(const volume_block *block, vec3 x)
+/* ---- Points of a block -------------------------------------------------------------------------- */
+
+/* x, y, z and one that means nothing. Points of a block are relative to the corner of its lower neighbour
+ * along every axis: from 8 up to, but less than, 16. A look at the bits of a cell that a ray comes to then
+ * tells whether it is of the block. */
+typedef float lanes __attribute__((vector_size(16)));
+typedef int int_lanes __attribute__((vector_size(16)));
+typedef int64_t pairs __attribute__((vector_size(16)));
+
+/* The node at a cell's lower corner. */
+static inline int block_index(int_lanes cell)
 {
-    int i = (int)x.x, j = (int)x.y, k = (int)x.z;
-    i -= i == BLOCK_CELLS, j -= j == BLOCK_CELLS, k -= k == BLOCK_CELLS;
-    float fx = x.x - (float)i, fy = x.y - (float)j, fz = x.z - (float)k;
-    const float *n = block->nodes + (i * BLOCK_SIDE + j) * BLOCK_SIDE + k;
-    const float *m = n + BLOCK_SIDE * BLOCK_SIDE;
-    node_pair near = pair_at(n) + fx * (pair_at(m) - pair_at(n));
-    node_pair far =
-        pair_at(n + BLOCK_SIDE) + fx * (pair_at(m + BLOCK_SIDE) - pair_at(n + BLOCK_SIDE));
-    node_pair line = near + fy * (far - near);
-    return line[0] + fz * (line[1] - line[0]);
+    const int first = BLOCK_CELLS * (BLOCK_SIDE * BLOCK_SIDE + BLOCK_SIDE + 1);
+    return (cell[0] * BLOCK_SIDE + cell[1]) * BLOCK_SIDE + cell[2] - first;
+}
+
+/* The four nodes of a face of a cell: (0, 0), (0, 1), (1, 0), (1, 1) along y and z. */
+static inline lanes block_face(const float *node)
+{
+    int64_t two[2];
+    memcpy(&two[0], node, sizeof *two);
+    memcpy(&two[1], node + BLOCK_SIDE, sizeof *two);
+    return (lanes)(pairs){two[0], two[1]};
+}
+
+/* Trilinear. low, rise: a cell's lower face along x, and what the upper one has more; f: the place in the
+ * cell, 0 .. 1. */
+static inline float cell_density(lanes low, lanes rise, lanes f)
+{
+    lanes face = low + f[0] * rise;
+    float near = face[0] + f[1] * (face[2] - face[0]), far = face[1] + f[1] * (face[3] - face[1]);
+    return near + f[2] * (far - near);
+}
+
+static inline float block_density(const volume_block *block, lanes x)
+{
+    int_lanes cell = __builtin_convertvector(x, int_lanes);
+    const float *node = block->nodes + block_index(cell);
+    lanes low = block_face(node), high = block_face(node + BLOCK_SIDE * BLOCK_SIDE);
+    return cell_density(low, high - low, x - __builtin_convertvector(cell, lanes));
 }
 
 #endif

@@ -29,8 +29,7 @@ static firn_status fill(volume *v, const float *nodes, const int size[3])
                 v->blocks[n].nodes[m] =
                     nodes[((size_t)i * (size_t)size[1] + (size_t)j) * (size_t)size[2] + (size_t)k];
         }
-    volume_finish(v);
-    return FIRN_OK;
+    return volume_finish(v);
 }
 
 firn_status volume_create_from_nodes(const float *nodes, const int size[3], vec3 low, float voxel,

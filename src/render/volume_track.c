@@ -1,21 +1,19 @@
 #include "render/volume_track.h"
 
-#include "render/volume_grid.h"
-
-/* A ray on its way through the grid; lengths in voxels. */
+/* A ray on its way through the cells of the grid; lengths in voxels. */
 typedef struct walk {
     const volume *v;
-    vec3 start, direction;
-    float inverse[3]; /* of the direction; not needed before the first block is left */
-    float t, end;
-    volume_spot spot; /* the block that holds the point at t */
-    vec3 local;       /* start, relative to the block's corner */
+    lanes direction, across; /* across: how far it goes in a cell along each axis */
+    lanes unit;              /* 1 or -1 along each axis: to the next cell, ... */
+    int_lanes stride;        /* ... in places */
+    volume_spot spot;        /* where it last came into a block */
+    float before;            /* from the ray's start to there */
+    float left;              /* from there to its limit */
+    float t;                 /* from there to where it is now */
+    int place;               /* its cell: see place_of */
+    lanes base;              /* spot.x relative to the cell */
+    lanes walls;             /* t of the next wall along each axis */
 } walk;
-
-static inline float axis_of(vec3 x, int axis)
-{
-    return axis == 0 ? x.x : axis == 1 ? x.y : x.z;
-}
 
 /* 1/d, finite: a ray along an axis meets the walls beside it very far away. */
 static inline float invert(float d)
@@ -29,184 +27,314 @@ static inline int clamp_int(int x, int low, int high)
     return x < low ? low : x > high ? high : x;
 }
 
-static void place_axis(walk *w, int axis, int low, int high)
+/* ---- Where there is no snow --------------------------------------------------------------------- */
+
+/* A ray from a point of the grid, going from box to box. */
+typedef struct search {
+    float from[3], direction[3], inverse[3];
+    float t;
+    int at[3]; /* the block it is in */
+} search;
+
+static search search_from(const float from[3], lanes direction, const int at[3])
 {
-    float x = axis_of(w->start, axis) + w->t * axis_of(w->direction, axis);
-    w->spot.at[axis] = clamp_int((int)(x * (1.0f / BLOCK_CELLS)), low, high);
+    search s = {.t = 0};
+    for (int a = 0; a < 3; a++) {
+        s.from[a] = from[a];
+        s.direction[a] = direction[a];
+        s.inverse[a] = invert(direction[a]);
+        s.at[a] = at[a];
+    }
+    return s;
 }
 
-static void set_inverse(walk *w)
-{
-    w->inverse[0] = invert(w->direction.x);
-    w->inverse[1] = invert(w->direction.y);
-    w->inverse[2] = invert(w->direction.z);
-}
-
-static inline void set_local(walk *w)
-{
-    const float side = BLOCK_CELLS;
-    const int *at = w->spot.at;
-    vec3 corner = {side * (float)at[0], side * (float)at[1], side * (float)at[2]};
-    w->local = vec_sub(w->start, corner);
-}
-
-/* Where the ray leaves the box of `side` blocks that holds the spot, and through which axis. */
-static float box_exit(const walk *w, int side, int *axis)
+/* Where the ray leaves the box of `side` blocks that it is in, and through which axis. */
+static float box_exit(const search *s, int side, int *axis)
 {
     float nearest = INFINITY;
     for (int a = 0; a < 3; a++) {
-        int first = w->spot.at[a] / side * side, ahead = w->inverse[a] > 0 ? side : 0;
-        float wall = (float)((first + ahead) * BLOCK_CELLS);
-        float t = (wall - axis_of(w->start, a)) * w->inverse[a];
+        int first = s->at[a] / side * side, ahead = s->inverse[a] > 0 ? side : 0;
+        float t = ((float)((first + ahead) * BLOCK_CELLS) - s->from[a]) * s->inverse[a];
         if (t < nearest)
             nearest = t, *axis = a;
     }
-    return greater(nearest, w->t);
+    return greater(nearest, s->t);
 }
 
-/* Into the next box of `side` blocks; false at the end. The axis that is crossed moves by whole numbers,
- * the others stay in the box's range: rounding can neither skip a box nor turn back. */
-static bool cross_box(walk *w, int side, int axis, float exit)
+/* Into the next box of `side` blocks. The axis that is crossed moves by whole numbers, the others stay in
+ * the box's range: rounding can neither skip a box nor turn back. False outside of the grid. */
+static bool cross_box(search *s, const volume *v, int side)
 {
-    w->t = exit;
-    if (exit >= w->end)
+    int axis = 0;
+    s->t = box_exit(s, side, &axis);
+    for (int a = 0; a < 3; a++) {
+        int first = s->at[a] / side * side;
+        float x = s->from[a] + s->t * s->direction[a];
+        if (a == axis)
+            s->at[a] = s->inverse[a] > 0 ? first + side : first - 1;
+        else if (side > 1)
+            s->at[a] = clamp_int((int)(x * (1.0f / BLOCK_CELLS)), first, first + side - 1);
+    }
+    return s->at[axis] >= 0 && s->at[axis] < v->size[axis] * REGION_SIDE;
+}
+
+/* To the next block with snow in it; NULL when there is none before `limit`. */
+static const volume_block *find_block(search *s, const volume *v, float limit)
+{
+    const volume_block *block = NULL;
+    while (!(block = volume_block_at(v, s->at))) {
+        bool region = v->table[volume_table_of_block(v, s->at)];
+        if (!cross_box(s, v, region ? 1 : REGION_SIDE) || !(s->t < limit))
+            return NULL;
+    }
+    return block;
+}
+
+/* A cell as one number: the node at its corner, and its coordinates along z, y and x, five bits each, of
+ * which the upper two tell on which side of the block it is. */
+enum {
+    PLACE_BITS = 10,
+    PLACE_SPARE = 100, /* added to the node: steps out of the block must not make it negative */
+    PLACE_Z = 1 + (1 << PLACE_BITS),
+    PLACE_Y = BLOCK_SIDE + (1 << (PLACE_BITS + 5)),
+    PLACE_X = BLOCK_SIDE * BLOCK_SIDE + (1 << (PLACE_BITS + 10)),
+    PLACE_SIDES = 0x18 * ((1 << PLACE_BITS) + (1 << (PLACE_BITS + 5)) + (1 << (PLACE_BITS + 10))),
+    PLACE_INSIDE = PLACE_SIDES / 3,
+};
+
+static inline int place_of(int_lanes cell)
+{
+    const int first = BLOCK_CELLS * (BLOCK_SIDE * BLOCK_SIDE + BLOCK_SIDE + 1) - PLACE_SPARE;
+    return cell[0] * PLACE_X + cell[1] * PLACE_Y + cell[2] * PLACE_Z - first;
+}
+
+static inline bool place_is_inside(int place)
+{
+    return (place & PLACE_SIDES) == PLACE_INSIDE;
+}
+
+/* -1, 0 or 1: on which side of the block. */
+static inline int place_side(int place, int axis)
+{
+    return (place >> (PLACE_BITS + 5 * (2 - axis)) & 31) / BLOCK_CELLS - 1;
+}
+
+static inline void begin_block(walk *w)
+{
+    const lanes half = {0.5f, 0.5f, 0.5f, 0.5f};
+    int_lanes cell = __builtin_convertvector(w->spot.x, int_lanes);
+    w->place = place_of(cell);
+    w->base = w->spot.x - __builtin_convertvector(cell, lanes);
+    w->walls = (half + half * w->unit - w->base) * w->unit * w->across;
+    w->t = 0;
+}
+
+/* The walk goes on in a block, `t` after it last came into one. */
+static inline void enter_block(walk *w, float t)
+{
+    const float first = BLOCK_CELLS, last = 2 * BLOCK_CELLS - 0x1p-20f;
+    for (int a = 0; a < 3; a++)
+        w->spot.x[a] = lesser(greater(w->spot.x[a], first), last);
+    w->before += t;
+    w->left -= t;
+    begin_block(w);
+}
+
+/* To the first block with snow on the way from a point of the grid, which is `t` ahead of the walk. */
+__attribute__((noinline)) static bool seek_block(walk *w, const float from[3], const int at[3],
+                                                 float t)
+{
+    search s = search_from(from, w->direction, at);
+    w->spot.block = find_block(&s, w->v, w->left - t);
+    if (!w->spot.block)
         return false;
     for (int a = 0; a < 3; a++) {
-        int first = w->spot.at[a] / side * side;
-        if (a == axis)
-            w->spot.at[a] = w->inverse[a] > 0 ? first + side : first - 1;
-        else if (side > 1)
-            place_axis(w, a, first, first + side - 1);
+        w->spot.at[a] = s.at[a];
+        w->spot.x[a] = s.from[a] + s.t * s.direction[a] - (float)((s.at[a] - 1) * BLOCK_CELLS);
     }
-    return w->spot.at[axis] >= 0 && w->spot.at[axis] < w->v->size[axis] * REGION_SIDE;
+    enter_block(w, t + s.t);
+    return true;
 }
 
-/* The next block with snow in it at or after t; false at the end. */
-static bool find_block(walk *w)
+/* The ray has left the block: into the one beside it, or else the next with snow. */
+__attribute__((noinline)) static bool leave_block(walk *w)
 {
-    for (;;) {
-        int axis = 0, side = REGION_SIDE;
-        uint32_t number = w->v->table[volume_table_of_block(w->v, w->spot.at)];
-        if (number) {
-            const volume_region *region = &w->v->regions[number - 1];
-            int slot = volume_slot_of_block(w->spot.at);
-            w->spot.bound = region->bound[slot];
-            if (w->spot.bound > 0) {
-                w->spot.block = &w->v->blocks[region->block[slot] - 1];
-                set_local(w);
-                return true;
-            }
-            side = 1;
-        }
-        float exit = box_exit(w, side, &axis);
-        if (!cross_box(w, side, axis, exit))
+    int at[3];
+    w->spot.x += w->direction * w->t;
+    for (int a = 0; a < 3; a++) {
+        int side = place_side(w->place, a);
+        at[a] = w->spot.at[a] += side;
+        w->spot.x[a] -= (float)(side * BLOCK_CELLS);
+        if (at[a] < 0 || at[a] >= w->v->size[a] * REGION_SIDE)
             return false;
     }
+    w->spot.block = volume_block_at(w->v, at);
+    if (w->spot.block) {
+        enter_block(w, w->t);
+        return true;
+    }
+    float from[3];
+    for (int a = 0; a < 3; a++)
+        from[a] = w->spot.x[a] + (float)((at[a] - 1) * BLOCK_CELLS);
+    return seek_block(w, from, at, w->t);
 }
 
-/* From a spot that is not known: to the grid, then to the first block with snow. */
-static bool enter_grid(walk *w)
+/* From a place that is not known: to the grid, then to the first block with snow. */
+__attribute__((noinline)) static bool enter_grid(walk *w, const volume_ray *ray)
 {
     const volume *v = w->v;
-    set_inverse(w);
+    const float per_voxel = 1 / v->voxel;
+    float from[3] = {(ray->start.x - v->low.x) * per_voxel, (ray->start.y - v->low.y) * per_voxel,
+                     (ray->start.z - v->low.z) * per_voxel};
+    float enter = 0, exit = w->left;
+    int at[3];
     for (int a = 0; a < 3; a++) {
-        float x = axis_of(w->start, a), inverse = w->inverse[a];
-        float near = -x * inverse, far = ((float)(v->size[a] * REGION_CELLS) - x) * inverse;
-        w->t = greater(w->t, lesser(near, far));
-        w->end = lesser(w->end, greater(near, far));
+        float inverse = invert(w->direction[a]), near = -from[a] * inverse;
+        float far = ((float)(v->size[a] * REGION_CELLS) - from[a]) * inverse;
+        enter = greater(enter, lesser(near, far));
+        exit = lesser(exit, greater(near, far));
     }
-    if (!(w->t < w->end))
+    if (!(enter < exit))
         return false;
-    for (int a = 0; a < 3; a++)
-        place_axis(w, a, 0, v->size[a] * REGION_SIDE - 1);
-    return find_block(w);
+    for (int a = 0; a < 3; a++) {
+        from[a] += enter * w->direction[a];
+        at[a] = clamp_int((int)(from[a] * (1.0f / BLOCK_CELLS)), 0, v->size[a] * REGION_SIDE - 1);
+    }
+    return seek_block(w, from, at, enter);
+}
+
+/* ---- Where there is ----------------------------------------------------------------------------- */
+
+static inline void set_direction(walk *w, vec3 d)
+{
+    const int_lanes whole = {PLACE_X, PLACE_Y, PLACE_Z, 0};
+    const int least = 0x2b8cbccc; /* 1e-12 */
+    w->direction = (lanes){d.x, d.y, d.z, 0};
+    int_lanes bits = (int_lanes)w->direction, back = bits >> 31, size = bits & INT32_MAX;
+    int_lanes small =
+        size < least; /* a ray along an axis meets the walls beside it very far away */
+    size = (size & ~small) | (least & small);
+    w->across = 1 / (lanes)size;
+    w->unit = __builtin_convertvector(back | 1, lanes);
+    w->stride = (whole ^ back) - back;
 }
 
 static inline bool walk_begin(walk *w, const volume *v, const volume_ray *ray,
                               const volume_spot *spot)
 {
-    float per_voxel = 1 / v->voxel;
     w->v = v;
-    w->start = vec_scale(vec_sub(ray->start, v->low), per_voxel);
-    w->direction = ray->direction;
-    w->t = 0;
-    w->end = ray->limit * per_voxel;
-    if (!spot->block)
-        return enter_grid(w);
+    set_direction(w, ray->direction);
     w->spot = *spot;
-    w->inverse[0] = 0;
-    set_local(w);
+    w->before = 0;
+    w->left = ray->limit / v->voxel;
+    if (!spot->block)
+        return enter_grid(w, ray);
+    begin_block(w);
     return true;
 }
 
-/* Leaves the block, with what is left of the optical depth; false at the end. */
-static bool leave_block(walk *w, float rate, float *depth)
+/* The way through one cell. Along it the density is a cubic. */
+typedef struct stretch {
+    float from, length;
+    lanes low, rise, start,
+        way;         /* of the cell's density; first place in it, and from there to the last */
+    float near, far; /* density at Gauss's two places */
+} stretch;
+
+#define GAUSS_NEAR 0.21132487f
+#define GAUSS_FAR 0.78867513f
+
+/* The stretch in the cell at hand. */
+static inline stretch walk_look(const walk *w)
 {
-    int axis = 0;
-    if (w->inverse[0] == 0)
-        set_inverse(w);
-    float exit = box_exit(w, 1, &axis);
-    *depth = greater(*depth - (exit - w->t) * rate, 0);
-    return cross_box(w, 1, axis, exit) && find_block(w);
+    const float *node = w->spot.block->nodes + (w->place & ((1 << PLACE_BITS) - 1)) - PLACE_SPARE;
+    float to = lesser(lesser(w->walls[0], w->walls[1]), lesser(w->walls[2], w->left));
+    stretch s = {.from = w->t, .length = greater(to - w->t, 0), .low = block_face(node)};
+    s.rise = block_face(node + BLOCK_SIDE * BLOCK_SIDE) - s.low;
+    s.start = w->base + w->direction * w->t;
+    s.way = w->direction * s.length;
+    s.near = cell_density(s.low, s.rise, s.start + s.way * GAUSS_NEAR);
+    s.far = cell_density(s.low, s.rise, s.start + s.way * GAUSS_FAR);
+    return s;
 }
 
-/* To the next place in the block where a collision is tried; false when there is none before its end. */
-static inline bool advance(walk *w, float step, vec3 *x)
+/* To the end of the stretch and into the next cell; false when that was the last. */
+static inline bool walk_on(walk *w, const stretch *s)
 {
-    const float side = BLOCK_CELLS;
-    float t = w->t + step;
-    *x = vec_add(w->local, vec_scale(w->direction, t));
-    bool inside = x->x >= 0 && x->y >= 0 && x->z >= 0 && x->x <= side && x->y <= side &&
-                  x->z <= side && t < w->end;
-    w->t = inside ? t : w->t;
-    return inside;
+    float t = s->from + s->length;
+    if (!(t < w->left))
+        return false;
+    int_lanes met = w->walls <= t, steps = met & w->stride;
+    w->t = t;
+    w->walls += (lanes)(met & (int_lanes)w->across);
+    w->base -= (lanes)(met & (int_lanes)w->unit);
+    w->place += steps[0] + steps[1] + steps[2];
+    return place_is_inside(w->place) || leave_block(w);
+}
+
+static inline float mean_density(const stretch *s)
+{
+    return 0.5f * (s->near + s->far);
+}
+
+/* The share of the stretch after which the integral of the density c0 + c1 u + c2 u^2 + c3 u^3 has come to
+ * `wanted` of it: that of a line between its ends, then two steps of Newton's. */
+static inline float find_share(const stretch *s, float wanted)
+{
+    const lanes r = s->rise;
+    float c0 = cell_density(s->low, r, s->start);
+    float c3 = s->way[0] * s->way[1] * s->way[2] * (r[3] - r[2] - r[1] + r[0]);
+    float r0 = (s->near - c0) * (1 / GAUSS_NEAR) - c3 * (GAUSS_NEAR * GAUSS_NEAR);
+    float r1 = (s->far - c0) * (1 / GAUSS_FAR) - c3 * (GAUSS_FAR * GAUSS_FAR);
+    float c2 = (r1 - r0) * (1 / (GAUSS_FAR - GAUSS_NEAR)), c1 = r0 - c2 * GAUSS_NEAR;
+    float root = c0 * c0 + 2 * (c1 + c2 + c3) * wanted, even = 2e-3f * mean_density(s);
+    float u = lesser(2 * wanted / (c0 + sqrtf(greater(root, 0))), 1);
+    for (int k = 0; k < 2; k++) {
+        float sum = u * (c0 + u * (c1 * 0.5f + u * (c2 * (1.0f / 3) + u * (c3 * 0.25f))));
+        float density = c0 + u * (c1 + u * (c2 + u * c3));
+        u = lesser(greater(u - (sum - wanted) / greater(density, even), 0), 1);
+    }
+    return u;
 }
 
 float volume_flight(const volume *v, const volume_ray *ray, float extinction, volume_spot *spot,
                     trace_random *random)
 {
     walk w;
-    float depth = -logf(random_float(random)), u[2];
+    stretch s;
+    float depth = random_depth(random_float(random)) / (extinction * v->voxel);
     if (!walk_begin(&w, v, ray, spot))
         return INFINITY;
     do {
-        const float rate = w.spot.bound * extinction * v->voxel, per_rate = 1 / rate;
-        vec3 x;
-        while (advance(&w, depth * per_rate, &x)) {
-            random_pair(random, u);
-            if (u[0] * w.spot.bound < block_density(w.spot.block, x)) {
-                *spot = w.spot;
-                return w.t * v->voxel;
-            }
-            depth = -logf(u[1]);
+        s = walk_look(&w);
+        float passed = s.length * mean_density(&s);
+        if (depth < passed) {
+            float t = s.from + s.length * find_share(&s, depth / s.length);
+            *spot = w.spot;
+            spot->x = w.spot.x + w.direction * t;
+            return (w.before + t) * v->voxel;
         }
-        if (!leave_block(&w, rate, &depth))
-            return INFINITY;
-    } while (true);
+        depth -= passed;
+    } while (walk_on(&w, &s));
+    return INFINITY;
 }
 
 float volume_transmittance(const volume *v, const volume_ray *ray, float extinction,
                            volume_spot spot, trace_random *random)
 {
-    const float doubtful = 0.3f; /* less is not worth following: a roulette decides */
+    /* What is less than this is not worth following: as often as it is nothing, it counts so much more. */
+    const float least = 0.3f;
+    const float rate = extinction * v->voxel;
+    float limit = random_depth(least * random_float(random)) / rate, sum = 0;
     walk w;
-    float depth = -logf(random_float(random)), passed = 1, u[2];
+    stretch s;
     if (!walk_begin(&w, v, ray, &spot))
         return 1;
     do {
-        const float rate = w.spot.bound * extinction * v->voxel, per_rate = 1 / rate;
-        vec3 x;
-        while (advance(&w, depth * per_rate, &x)) {
-            random_pair(random, u);
-            passed *= 1 - block_density(w.spot.block, x) / w.spot.bound;
-            if (passed < doubtful) {
-                if (u[0] * doubtful >= passed)
-                    return 0;
-                passed = doubtful;
-            }
-            depth = -logf(u[1]);
-        }
-        if (!leave_block(&w, rate, &depth))
-            return passed;
-    } while (true);
+        s = walk_look(&w);
+        sum += s.length * mean_density(&s);
+        if (!(sum < limit))
+            return 0;
+    } while (walk_on(&w, &s));
+    return greater(expf(-rate * sum), least);
 }

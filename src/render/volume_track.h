@@ -1,9 +1,9 @@
 /*
- * How far light gets in a volume: free flights by delta tracking, transmittance by ratio tracking, both
- * unbiased in any density (Woodcock 1965; Novak et al. 2014).
+ * How far light gets in a volume: free flights and transmittance, both exact in the trilinear density.
  *
- * The ray goes from block to block; in each, collisions are tried at the rate of the block's bound, and
- * what is left of an optical depth at the edge is carried into the next block.
+ * The ray goes from cell to cell; in each the density along it is a cubic, whose integral Gauss's rule has
+ * exactly from two places. A flight ends where the optical depth has come to one that was drawn at the start. Blocks
+ * without snow are crossed at once.
  *
  * `extinction` is per unit of density, m^2/kg; lengths are in metres.
  */
@@ -11,18 +11,19 @@
 #define FIRN_RENDER_VOLUME_TRACK_H
 
 #include "render/trace_random.h"
-#include "render/volume.h"
+#include "render/volume_grid.h"
 
 typedef struct volume_ray {
     vec3 start, direction; /* direction: unit */
     float limit;
 } volume_ray;
 
-/* The block that holds a point, so that the next ray from there need not look for it. Zeroed: not known. */
+/* A point in snow, as the grid sees it, so that the next ray from there need not look for it. Zeroed: not
+ * known. */
 typedef struct volume_spot {
-    const struct volume_block *block;
-    int at[3];
-    float bound;
+    lanes x; /* in the block */
+    const volume_block *block;
+    int at[3]; /* of the block */
 } volume_spot;
 
 /* Distance to the first collision; INFINITY when the ray gets to its limit. `spot` is that of the start,

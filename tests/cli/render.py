@@ -42,6 +42,11 @@ class Scenes(Case):
         with open(self.path(name), "rb") as file:
             return file.read()
 
+    def share_that_differs(self, one, other):
+        if not FFMPEG:
+            self.skipTest("no ffmpeg")
+        return (abs(decode(self.path(one)).astype(int) - decode(self.path(other))) > 2).any(axis=2).mean()
+
 
 class Traced(Scenes):
     def test_frame_run_and_scene(self):
@@ -51,8 +56,8 @@ class Traced(Scenes):
         self.assertEqual(self.bytes("frame.png"), self.bytes("run.png"))
         self.firn("render", "out", "--frame", 0, "-o", "start.png", *QUICK)
         self.firn("render", self.space, "-o", "scene.png", *QUICK)
-        self.assertEqual(self.bytes("start.png"), self.bytes("scene.png"))
-        self.assertNotEqual(self.bytes("start.png"), self.bytes("run.png"))
+        self.assertLess(self.share_that_differs("start.png", "scene.png"), 0.02)  # a frame has shorter numbers
+        self.assertGreater(self.share_that_differs("start.png", "run.png"), 0.05)
         self.firn("render", "out/checkpoint.h5", "-o", "checkpoint.png", *QUICK)
         # The ground is found through the run's folder; elsewhere it must be named.
         shutil.copy(self.path("out", "frame_0002.hdf"), self.path("alone.hdf"))

@@ -74,6 +74,21 @@ static void test_directions_turn_evenly(void **state)
     }
 }
 
+/* Of the numbers that a random one can be: the ends, and many between. */
+static void test_shortcuts(void **state)
+{
+    (void)state;
+    double depth = 0, circle = 0;
+    for (uint32_t n = 0; n < 1u << 23; n += n < 1000 || n > (1u << 23) - 1000 ? 1 : 37) {
+        float u = random_from_bits(n << 9), x, y;
+        circle_point(u, &x, &y);
+        depth = fmax(depth, fabs(random_depth(u) / -log((double)u) - 1));
+        circle = fmax(circle, hypot(x - cos(2 * M_PI * u), y - sin(2 * M_PI * u)));
+    }
+    printf("depths off by %.1e of themselves, circles by %.1e\n", depth, circle);
+    assert_true(depth < 5e-7 && circle < 3e-7);
+}
+
 /* ---- Transmittance ------------------------------------------------------------------------------ */
 
 enum { WIDE = 40, DEEP = 150 };
@@ -436,6 +451,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_phase_moments),
         cmocka_unit_test(test_directions_turn_evenly),
+        cmocka_unit_test(test_shortcuts),
         cmocka_unit_test(test_tracking_in_uneven_snow),
         cmocka_unit_test(test_spots_change_nothing),
         cmocka_unit_test(test_white_furnace),

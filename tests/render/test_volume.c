@@ -1,4 +1,4 @@
-/* Particles to density: mass, kernels, bounds, and the same bits for any number of threads. */
+/* Particles to density: mass, kernels, blocks, and the same bits for any number of threads. */
 #include <math.h>
 #include <omp.h>
 #include <setjmp.h>
@@ -120,7 +120,7 @@ static void test_kernel_is_the_simulations(void **state)
     free(s);
 }
 
-static void test_bounds_hold_and_blocks_agree(void **state)
+static void test_blocks_hold_snow_and_agree(void **state)
 {
     (void)state;
     snow *s = make_ball(0, 3);
@@ -130,16 +130,19 @@ static void test_bounds_hold_and_blocks_agree(void **state)
     float most = 0;
     for (int i = 0; i < 100000; i++) {
         vec3 p = {random_float(&r), random_float(&r), random_float(&r)};
-        vec3 at = vec_scale(vec_sub(p, (vec3){0.5f, 0.5f, 0.5f}), 0.24f);
-        float density = volume_density(v, at);
-        vec3 cell = vec_scale(vec_sub(at, v->low), 1 / (BLOCK_CELLS * v->voxel));
-        const int block[3] = {(int)cell.x, (int)cell.y, (int)cell.z};
-        uint32_t region = v->table[volume_table_of_block(v, block)];
-        float bound = region ? v->regions[region - 1].bound[volume_slot_of_block(block)] : 0;
-        assert_true(density <= bound);
+        float density = volume_density(v, vec_scale(vec_sub(p, (vec3){0.5f, 0.5f, 0.5f}), 0.24f));
+        assert_true(density >= 0 && density <= v->densest);
         most = fmaxf(most, density);
     }
     assert_true(most > 0.5f * v->densest);
+    for (size_t n = 0; n < v->block_count; n++) {
+        const int *c = v->corners[n];
+        const int at[3] = {c[0] / BLOCK_CELLS, c[1] / BLOCK_CELLS, c[2] / BLOCK_CELLS};
+        float own = 0;
+        for (int m = 0; m < BLOCK_NODES; m++)
+            own = fmaxf(own, v->blocks[n].nodes[m]);
+        assert_ptr_equal(volume_block_at(v, at), own > 0 ? &v->blocks[n] : NULL);
+    }
     /* Walking across block faces the density has no steps. */
     float last = volume_density(v, (vec3){-0.12f, 0.011f, 0.007f}), change = 0;
     for (int i = 0; i < 24000; i++) {
@@ -170,6 +173,23 @@ static void test_threads_do_not_matter(void **state)
     volume_destroy(&one);
     volume_destroy(&many);
     free(s);
+}
+
+/* A node that is no density, alone among others. */
+static void test_no_densities_are_refused(void **state)
+{
+    (void)state;
+    static const float strange[] = {NAN, INFINITY, 1e31f};
+    const int size[3] = {20, 20, 20};
+    static float nodes[20 * 20 * 20];
+    for (int k = 0; k < 3; k++) {
+        volume *v;
+        for (int i = 0; i < 20 * 20 * 20; i++)
+            nodes[i] = i == 3210 ? strange[k] : 400;
+        assert_int_equal(volume_create_from_nodes(nodes, size, (vec3){0, 0, 0}, 0.1f, &v),
+                         FIRN_BAD_SCENE);
+        assert_null(v);
+    }
 }
 
 static vec3 middle_of(const volume *v)
@@ -310,7 +330,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_mass_is_kept),
         cmocka_unit_test(test_kernel_is_the_simulations),
-        cmocka_unit_test(test_bounds_hold_and_blocks_agree),
+        cmocka_unit_test(test_blocks_hold_snow_and_agree),
+        cmocka_unit_test(test_no_densities_are_refused),
         cmocka_unit_test(test_threads_do_not_matter),
         cmocka_unit_test(test_shift_moves_along_velocity),
         cmocka_unit_test(test_flat_frames_become_slabs),
