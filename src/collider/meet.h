@@ -132,7 +132,7 @@ EVERYWHERE bool collider_is_outside(const collider *c, const collider_pose *pose
         return collider_plane_look(c, pose, x) > COLLIDER_ROUNDING;
     motion_pose_inverse(&pose->at, x, there);
     if (!pose->deform.from)
-        return shape_look(c->shape, FIELD_SURFACE, there, NULL) > 0;
+        return shape_look(c->shape, FIELD_BOUND, there, NULL) > 0;
     return deform_is_away(&pose->deform, there) ||
            deform_look(&pose->deform, there, NULL, NULL) > 0;
 }
@@ -155,7 +155,8 @@ EVERYWHERE bool collider_is_near(const collider *c, const collider_pose *pose, c
     }
     if (collider_is_plane(c))
         return collider_plane_look(c, pose, x) <= reach + COLLIDER_ROUNDING;
-    return collider_look(c, pose, x, NULL, NULL) <= reach;
+    motion_pose_inverse(&pose->at, x, there);
+    return shape_look(c->shape, FIELD_BOUND, there, NULL) <= reach;
 }
 
 EVERYWHERE collider_bits collider_set_look(const collider_set *set, collider_bits among,

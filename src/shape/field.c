@@ -193,12 +193,12 @@ shape_field *field_from_height(height_field *height)
 double field_distance(const shape_field *f, field_use use, const double x[3], double gradient[3])
 {
     if (f->height)
-        return height_distance(f->height, use == FIELD_EXACT, x, gradient);
+        return height_distance(f->height, use, x, gradient);
     const level_set *set = f->level_set;
     double sampled = level_set_distance(set, x, gradient);
     bool near = fabs(sampled) < NEAR * set->voxel;
     bool has_source = f->tree || f->outline;
-    if (!has_source || use == FIELD_SAMPLED || (use == FIELD_SURFACE && !near))
+    if (!has_source || use == FIELD_SAMPLED || (use != FIELD_EXACT && !near))
         return sampled;
     if (f->outline)
         return outline_body_distance(f, x, gradient);

@@ -5,6 +5,7 @@
  * The distance of a field is 0 on its surface, has the right sign everywhere, and is a lower bound
  * in magnitude, exact near the surface. How it is found depends on what it is for:
  *
+ *     FIELD_BOUND    whether a body is near at all: of terrain a lower bound, of others as SURFACE
  *     FIELD_SAMPLED  colliders: one look into the samples where there are any
  *     FIELD_SURFACE  filling with snow: exact within a voxel or two of the surface, a bound elsewhere
  *     FIELD_EXACT    exact everywhere: the depth of a place, or a shape grown by much
@@ -19,7 +20,7 @@
 #include "shape/mesh_tree.h"
 #include "shape/outline.h"
 
-typedef enum field_use { FIELD_SURFACE, FIELD_SAMPLED, FIELD_EXACT } field_use;
+typedef enum field_use { FIELD_BOUND, FIELD_SURFACE, FIELD_SAMPLED, FIELD_EXACT } field_use;
 
 typedef struct shape_field shape_field;
 typedef struct height_field height_field;

@@ -6,9 +6,9 @@
 #include "shape/array.h"
 #include "shape/height_look.h"
 
-double height_distance(const height_field *h, bool exact, const double x[3], double gradient[3])
+double height_distance(const height_field *h, field_use use, const double x[3], double gradient[3])
 {
-    return height_look(h, exact, x, gradient);
+    return height_look(h, use, x, gradient);
 }
 
 double height_bounds(const height_field *h, double low[3], double high[3])
@@ -184,6 +184,28 @@ static void coarsen(const height_level *finer, height_level *level)
     }
 }
 
+/* Each tile gets the steepest of itself and the eight around it. */
+static bool widen(height_level *level)
+{
+    int columns = level->columns, rows = level->rows;
+    float *wide = malloc(sizeof(float) * (size_t)columns * (size_t)rows);
+    if (!wide)
+        return false;
+#pragma omp parallel for
+    for (int n = 0; n < columns * rows; n++) {
+        float most = 0;
+        for (int k = 0; k < 9; k++) {
+            int c = n % columns + k % 3 - 1, r = n / columns + k / 3 - 1;
+            if (c >= 0 && r >= 0 && c < columns && r < rows)
+                most = fmaxf(most, level->slope[r * columns + c]);
+        }
+        wide[n] = most;
+    }
+    free(level->slope);
+    level->slope = wide;
+    return true;
+}
+
 /* Until one tile is all. */
 static bool find_slopes(height_field *h)
 {
@@ -203,6 +225,9 @@ static bool find_slopes(height_field *h)
         columns = (columns + 1) / 2;
         rows = (rows + 1) / 2;
     }
+    for (int k = 0; k < h->levels; k++)
+        if (!widen(&h->steepest[k]))
+            return false;
     return true;
 }
 

@@ -40,8 +40,8 @@ void height_destroy(height_field **h);
 /* The box around the body; returns how far |distance| may exceed the true one, in m. */
 double height_bounds(const height_field *h, double low[3], double high[3]);
 
-/* Signed distance at x; `gradient` (may be NULL) gets a unit vector away from the inside. `exact`:
- * also far from the surface, where it takes longer. */
-double height_distance(const height_field *h, bool exact, const double x[3], double gradient[3]);
+/* Signed distance at x; `gradient` (may be NULL) gets a unit vector away from the inside. A bound is
+ * many times cheaper than the distance near the surface, and that than the exact one far from it. */
+double height_distance(const height_field *h, field_use use, const double x[3], double gradient[3]);
 
 #endif

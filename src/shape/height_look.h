@@ -10,7 +10,7 @@
 
 enum { HEIGHT_LEVELS = 31 };
 
-/* The steepest slope (rise over run) in each tile of so many cells. */
+/* The steepest slope (rise over run) in each tile of so many cells and the eight around it. */
 typedef struct height_level {
     int columns, rows;
     float *slope; /* owned */
@@ -184,26 +184,21 @@ EVERYWHERE double height_steepest_near(const height_field *h, const double at[2]
     while (k + 1 < h->levels && (double)(1 << k) < cells)
         k++;
     const height_level *level = &h->steepest[k];
-    float most = 0;
-    for (int n = 0; n < 9; n++) {
-        int c = (cell[0] >> k) + n % 3 - 1, r = (cell[1] >> k) + n / 3 - 1;
-        if (c >= 0 && r >= 0 && c < level->columns && r < level->rows)
-            most = fmaxf(most, level->slope[r * level->columns + c]);
-    }
-    return most;
+    return level->slope[(cell[1] >> k) * level->columns + (cell[0] >> k)];
 }
 
 /* To the surface shifted up by `lift`: positive above. */
-EVERYWHERE double height_to_surface(const height_field *h, bool exact, double lift,
+EVERYWHERE double height_to_surface(const height_field *h, field_use use, double lift,
                                     const double place[3], double gradient[3])
 {
+    const bool exact = use == FIELD_EXACT;
     const double x[3] = {place[0], place[1] - lift, place[2]};
     double at[2] = {x[0], x[2]};
     height_point p = height_surface_at(h, at);
     double above = x[1] - p.height, slope = height_steepest_near(h, at, fabs(above));
     double distance = fabs(above) / sqrt(1 + slope * slope);
     const double sign = above > 0 ? 1 : -1;
-    bool near = distance <= h->body.near;
+    bool near = use != FIELD_BOUND && distance <= h->body.near;
     if (exact && !near)
         p = height_search(h, x, fabs(above), at);
     if (exact || near)
@@ -259,14 +254,14 @@ EVERYWHERE double height_to_walls(const height_field *h, const double x[3], doub
     return distance;
 }
 
-EVERYWHERE_APART double height_look(const height_field *h, bool exact, const double x[3],
+EVERYWHERE_APART double height_look(const height_field *h, field_use use, const double x[3],
                                     double gradient[3])
 {
     const double down[3] = {0, -1, 0};
     double other[3];
-    double d = height_to_surface(h, exact, h->body.thickness, x, gradient);
+    double d = height_to_surface(h, use, h->body.thickness, x, gradient);
     if (h->body.thickness > 0 && d < 0) {
-        double under = -height_to_surface(h, exact, 0, x, other);
+        double under = -height_to_surface(h, use, 0, x, other);
         for (int i = 0; i < 3; i++)
             other[i] = -other[i];
         d = height_meet(d, under, gradient, other);

@@ -12,7 +12,7 @@
 /* A GPU has terrain, and the samples of other fields, not their triangles. */
 #ifdef __CUDACC__
 #define SHAPE_FIELD_LOOK(field, use, x, gradient)                                                  \
-    ((field)->height ? height_look((field)->height, (use) == FIELD_EXACT, x, gradient)             \
+    ((field)->height ? height_look((field)->height, use, x, gradient)                              \
                      : level_set_look((field)->level_set, x, gradient))
 #else
 #define SHAPE_FIELD_LOOK(field, use, x, gradient) field_distance(field, use, x, gradient)
@@ -96,10 +96,10 @@ EVERYWHERE double shape_scaled_field_distance(const shape_op *op, const double p
                                               double g[3])
 {
     const double x[3] = {p[0] / op->scale, p[1] / op->scale, p[2] / op->scale};
-    if (op->sampled && op->offset == 0)
-        use = FIELD_SAMPLED;
-    else if (op->offset != 0)
+    if (op->offset != 0)
         use = FIELD_EXACT;
+    else if (op->sampled && !op->field->height)
+        use = FIELD_SAMPLED;
     return op->scale * SHAPE_FIELD_LOOK(op->field, use, x, g);
 }
 

@@ -38,6 +38,30 @@ static firn_sim *many_bodies(method m)
         sequence_path("still_0001.obj")));
 }
 
+/* Snow among steep hills 0.1 m high, with a hole beside the middle. */
+static firn_sim *hills(method m)
+{
+    const char *map = sequence_path("hills.asc");
+    FILE *file = fopen(map, "w");
+    assert_non_null(file);
+    fprintf(file, "ncols 31\nnrows 31\nxllcorner 0\nyllcorner 0\ncellsize 0.025\n"
+                  "NODATA_value -9999\n");
+    for (int n = 0; n < 31 * 31; n++) {
+        int column = n % 31, row = n / 31;
+        bool is_hole = column >= 20 && column <= 22 && row >= 13 && row <= 16;
+        fprintf(file, "%.5f ", is_hole ? -9999 : 0.05 * sin(0.7 * column) * cos(0.5 * row));
+    }
+    fclose(file);
+    return make_sim(
+        make_scene(m,
+                   "  cell_size: %g\n  fps: 100\n"
+                   "snow:\n  - shape: {box: {center: [0, 0.1, 0], size: [0.5, 0.2, 0.2]}}\n"
+                   "    sampling: {method: lattice, particles_per_cell: 1}\n"
+                   "colliders:\n  - shape: {terrain: {file: %s, smooth: %s}}\n"
+                   "    velocity: [1, 0.5, 0]\n",
+                   H, map, strcmp(m.kernel, "cubic") == 0 ? "true" : "false"));
+}
+
 static bool touches(const collider_set *set, const double x[3])
 {
     double v[3] = {0};
@@ -97,13 +121,12 @@ static void go_on(firn_sim *sim, double time, int moves)
     }
 }
 
-static void test_nothing_is_missed(void **state)
+static void check_nothing_is_missed(firn_sim *(*make)(method))
 {
-    (void)state;
     const method chosen[] = {
         {2, "cubic", FLIP_95}, {2, "quadratic", APIC}, {3, "cubic", APIC}, {3, "quadratic", APIC}};
     for (int k = 0; k < 4; k++) {
-        firn_sim *sim = many_bodies(chosen[k]);
+        firn_sim *sim = make(chosen[k]);
         size_t places = 0, nodes = 0, lasting = 0;
         for (int moment = 0; moment < 6; moment++) {
             step(sim);
@@ -121,6 +144,18 @@ static void test_nothing_is_missed(void **state)
         assert_true(places > 1000 && nodes > 100 && lasting > 0);
         firn_sim_destroy(&sim);
     }
+}
+
+static void test_nothing_is_missed(void **state)
+{
+    (void)state;
+    check_nothing_is_missed(many_bodies);
+}
+
+static void test_nothing_of_terrain_is_missed(void **state)
+{
+    (void)state;
+    check_nothing_is_missed(hills);
 }
 
 /* Questions that a step asks of ten balls of triangles in a block of snow, for each particle, while what was
@@ -169,6 +204,7 @@ int main(int argc, char **argv)
         return 77;
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_nothing_is_missed),
+        cmocka_unit_test(test_nothing_of_terrain_is_missed),
         cmocka_unit_test(test_few_are_asked),
     };
     int failed = cmocka_run_group_tests(tests, NULL, NULL);

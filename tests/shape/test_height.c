@@ -66,7 +66,7 @@ static void test_slope(void **state)
             double expected = (x[1] - x[0]) / sqrt(2);
             if (fabs(expected) > 2.5)
                 continue; /* walls are nearer */
-            assert_close(height_distance(h, true, x, g), expected, 1e-5);
+            assert_close(height_distance(h, FIELD_EXACT, x, g), expected, 1e-5);
             assert_close(g[0], -sqrt(0.5), 1e-5);
             assert_close(g[1], sqrt(0.5), 1e-5);
         }
@@ -93,14 +93,18 @@ static void test_waves(void **state)
         double x[3], g[3], there[3];
         place(k, x);
         x[1] = waves(x[0], x[2]) + 3 * random_unit(6, k) - 1.5;
-        double expected = brute(waves, x), d = height_distance(h, true, x, g);
-        double bound = height_distance(h, false, x, NULL);
+        double expected = brute(waves, x), d = height_distance(h, FIELD_EXACT, x, g);
+        double bound = height_distance(h, FIELD_SURFACE, x, NULL);
         worst = fmax(worst, fabs(d - expected));
         worst_far = fmax(worst_far, fabs(bound) - fabs(expected));
         assert_true(bound * expected > 0);
+        double loose = height_distance(h, FIELD_BOUND, x, NULL);
+        assert_true(loose * expected > 0);
+        assert_true(fabs(loose) < fabs(expected) + 0.02); /* nothing near is called far */
+        assert_true(fabs(loose) > 0.3 * fabs(expected));  /* nor much of what is far near */
         for (int i = 0; i < 3; i++)
             there[i] = x[i] + 1e-4 * g[i];
-        assert_close(height_distance(h, true, there, NULL) - d, 1e-4, 2e-6);
+        assert_close(height_distance(h, FIELD_EXACT, there, NULL) - d, 1e-4, 2e-6);
     }
     print_message("waves: distance off by at most %.4f m at samples 0.5 m apart\n", worst);
     assert_true(worst < 0.02);
@@ -118,11 +122,11 @@ static void test_layer(void **state)
         place(k, x);
         double ground = waves(x[0], x[2]), part = random_unit(7, k);
         x[1] = ground + 0.02 + 0.36 * part;
-        assert_true(height_distance(h, false, x, NULL) < 0);
+        assert_true(height_distance(h, FIELD_SURFACE, x, NULL) < 0);
         x[1] = ground - 0.02;
-        assert_true(height_distance(h, false, x, NULL) > 0);
+        assert_true(height_distance(h, FIELD_SURFACE, x, NULL) > 0);
         x[1] = ground + 0.42;
-        assert_true(height_distance(h, false, x, NULL) > 0);
+        assert_true(height_distance(h, FIELD_SURFACE, x, NULL) > 0);
     }
     double low[3], high[3];
     height_bounds(h, low, high);
@@ -148,13 +152,13 @@ static void test_walls(void **state)
     const double hole[3] = {0.2, -5, 0}, ground[3] = {2.1, -5, 0}, deep[3] = {5, -0.5, 5};
     const double out[3] = {11, -3, 2}, above[3] = {-6, 0.7, 3};
     double g[3];
-    assert_close(height_distance(h, false, hole, g), 1.3, 1e-9);
+    assert_close(height_distance(h, FIELD_SURFACE, hole, g), 1.3, 1e-9);
     assert_close(g[0], -1, 1e-9);
-    assert_close(height_distance(h, false, ground, NULL), -0.6, 1e-9);
-    assert_close(height_distance(h, false, deep, NULL), -0.5, 1e-6);
-    assert_close(height_distance(h, false, out, g), 1, 1e-9);
+    assert_close(height_distance(h, FIELD_SURFACE, ground, NULL), -0.6, 1e-9);
+    assert_close(height_distance(h, FIELD_SURFACE, deep, NULL), -0.5, 1e-6);
+    assert_close(height_distance(h, FIELD_SURFACE, out, g), 1, 1e-9);
     assert_close(g[0], 1, 1e-9);
-    assert_close(height_distance(h, false, above, NULL), 0.7, 1e-6);
+    assert_close(height_distance(h, FIELD_SURFACE, above, NULL), 0.7, 1e-6);
     height_destroy(&h);
     free(m.values);
 }
