@@ -257,7 +257,8 @@ firn_status stage_create(stage *s, const firn_frame *frame, const firn_scene *sc
                                .reference = (float)r->reference_density,
                                .custom = true,
                                .albedo = vec_of(r->albedo),
-                               .mean_cosine = (float)r->mean_cosine};
+                               .mean_cosine = (float)r->mean_cosine,
+                               .by_trial = r->tracking == SCENE_TRACK_DELTA};
     s->options = (trace_options){r->seed, r->bounces, r->similarity};
     s->count = shutter > 0 ? scene->camera.shutter_steps : 1;
     s->moments = calloc((size_t)s->count, sizeof *s->moments);

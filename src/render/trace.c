@@ -21,6 +21,10 @@ typedef struct tracer {
     int bounces, similarity;
     vec3 snow_colour; /* reflectance of deep snow, for the film's albedo */
     bool has_snow, has_surfaces;
+    float (*flight)(const volume *v, const volume_ray *ray, float extinction, volume_spot *spot,
+                    trace_random *random);
+    float (*transmittance)(const volume *v, const volume_ray *ray, float extinction,
+                           volume_spot spot, trace_random *random);
 } tracer;
 
 /* One path under way. */
@@ -89,6 +93,8 @@ static firn_status make_tracer(const trace_scene *scene, tracer *t)
                deep_reflectance(snow.albedo.z, snow.g)};
     t->has_snow = scene->snow && !volume_describe(scene->snow).empty;
     t->has_surfaces = scene->surfaces;
+    t->flight = m->by_trial ? volume_try_flight : volume_flight;
+    t->transmittance = m->by_trial ? volume_try_transmittance : volume_transmittance;
     return FIRN_OK;
 }
 
@@ -116,13 +122,14 @@ static vec3 arriving(path *p, vec3 x, const light_sample *s, bool in_snow)
     float extinction = path_snow(p)->extinction, passed = 1;
     vec3 through = {1, 1, 1};
     if (in_snow)
-        passed = volume_transmittance(scene->snow, &ray, extinction, p->spot, &p->random);
+        passed = p->tracer->transmittance(scene->snow, &ray, extinction, p->spot, &p->random);
     if (passed > 0 && p->tracer->has_surfaces)
         through = surface_passes(scene->surfaces, x, s->direction, s->distance);
     if (!(passed > 0) || !(through.x + through.y + through.z > 0) || is_shaded(scene->lights, x, s))
         return (vec3){0, 0, 0};
     if (!in_snow && p->tracer->has_snow)
-        passed = volume_transmittance(scene->snow, &ray, extinction, (volume_spot){0}, &p->random);
+        passed =
+            p->tracer->transmittance(scene->snow, &ray, extinction, (volume_spot){0}, &p->random);
     return vec_scale(vec_mul(light_sampled(scene->lights, s), through), passed);
 }
 
@@ -195,7 +202,7 @@ static meeting find_first(path *p, float *t, surface_hit *hit, vec3 *lamp)
     if (tr->has_snow) {
         const volume_ray ray = {p->start, p->direction, *t};
         float flight =
-            volume_flight(scene->snow, &ray, path_snow(p)->extinction, &p->spot, &p->random);
+            tr->flight(scene->snow, &ray, path_snow(p)->extinction, &p->spot, &p->random);
         if (flight < INFINITY)
             met = MET_SNOW, *t = flight;
     }

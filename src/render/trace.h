@@ -29,6 +29,7 @@ typedef struct trace_medium {
     bool custom;       /* take albedo and mean_cosine from here, even if zero */
     vec3 albedo;       /* [0.9, 0.95, 1] */
     float mean_cosine; /* g, -0.99 .. 0.99 [0.5] */
+    bool by_trial;     /* delta and ratio tracking instead of a walk: see volume_track.h */
 } trace_medium;
 
 /* Zero-initialised means default. */

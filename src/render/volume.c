@@ -88,14 +88,14 @@ static float block_maximum(const volume_block *block)
     return most;
 }
 
-/* The largest density. Blocks without snow are struck from their regions. */
+/* The largest density, and that of each block. Blocks without snow are struck from their regions. */
 static float list_blocks(volume *v)
 {
     float most = 0;
 #pragma omp parallel for schedule(dynamic, 16) reduction(max : most)
     for (size_t n = 0; n < v->block_count; n++) {
         int block[3];
-        float own = block_maximum(&v->blocks[n]);
+        float own = v->blocks[n].bound = block_maximum(&v->blocks[n]);
         if (own == 0)
             *volume_number_of_block(v, block_of(v, n, block)) = 0;
         most = greater(own, most);

@@ -1,6 +1,6 @@
 /*
- * The snow as a picture sees it: mass density on a sparse grid, and a bound of it for every block, so
- * that light can be followed through dense snow in few steps and through empty space in fewer.
+ * The snow as a picture sees it: mass density on a sparse grid, so that light can be followed through
+ * snow cell by cell and through empty space in few steps.
  *
  * Particles are spread over the nodes of a grid by cubic B-splines, as in the simulation; between nodes
  * the density is trilinear. Nodes live in blocks of 8^3 cells that carry their upper neighbours' first

@@ -24,6 +24,7 @@ enum {
 
 typedef struct volume_block {
     float nodes[BLOCK_NODES]; /* kg/m^3; z fastest */
+    float bound;              /* the largest of them */
 } volume_block;
 
 typedef struct volume_region {

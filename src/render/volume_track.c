@@ -1,5 +1,8 @@
 #include "render/volume_track.h"
 
+/* What is less than this is not worth following: as often as it is nothing, it counts so much more. */
+#define LEAST_TRANSMITTANCE 0.3f
+
 /* A ray on its way through the cells of the grid; lengths in voxels. */
 typedef struct walk {
     const volume *v;
@@ -179,28 +182,37 @@ __attribute__((noinline)) static bool leave_block(walk *w)
     return seek_block(w, from, at, w->t);
 }
 
-/* From a place that is not known: to the grid, then to the first block with snow. */
-__attribute__((noinline)) static bool enter_grid(walk *w, const volume_ray *ray)
+/* Where a ray whose place is not known comes into the grid: the point, its block and how far away it is.
+ * False when it passes by. */
+static bool reach_grid(const volume *v, const volume_ray *ray, float from[3], int at[3],
+                       float *distance)
 {
-    const volume *v = w->v;
     const float per_voxel = 1 / v->voxel;
-    float from[3] = {(ray->start.x - v->low.x) * per_voxel, (ray->start.y - v->low.y) * per_voxel,
-                     (ray->start.z - v->low.z) * per_voxel};
-    float enter = 0, exit = w->left;
-    int at[3];
+    const float start[3] = {ray->start.x - v->low.x, ray->start.y - v->low.y,
+                            ray->start.z - v->low.z};
+    const float direction[3] = {ray->direction.x, ray->direction.y, ray->direction.z};
+    float enter = 0, exit = ray->limit * per_voxel;
     for (int a = 0; a < 3; a++) {
-        float inverse = invert(w->direction[a]), near = -from[a] * inverse;
+        from[a] = start[a] * per_voxel;
+        float inverse = invert(direction[a]), near = -from[a] * inverse;
         float far = ((float)(v->size[a] * REGION_CELLS) - from[a]) * inverse;
         enter = greater(enter, lesser(near, far));
         exit = lesser(exit, greater(near, far));
     }
-    if (!(enter < exit))
-        return false;
     for (int a = 0; a < 3; a++) {
-        from[a] += enter * w->direction[a];
+        from[a] += enter * direction[a];
         at[a] = clamp_int((int)(from[a] * (1.0f / BLOCK_CELLS)), 0, v->size[a] * REGION_SIDE - 1);
     }
-    return seek_block(w, from, at, enter);
+    *distance = enter;
+    return enter < exit;
+}
+
+/* From a place that is not known: to the grid, then to the first block with snow. */
+__attribute__((noinline)) static bool enter_grid(walk *w, const volume_ray *ray)
+{
+    float from[3], distance;
+    int at[3];
+    return reach_grid(w->v, ray, from, at, &distance) && seek_block(w, from, at, distance);
 }
 
 /* ---- Where there is ----------------------------------------------------------------------------- */
@@ -322,8 +334,7 @@ float volume_flight(const volume *v, const volume_ray *ray, float extinction, vo
 float volume_transmittance(const volume *v, const volume_ray *ray, float extinction,
                            volume_spot spot, trace_random *random)
 {
-    /* What is less than this is not worth following: as often as it is nothing, it counts so much more. */
-    const float least = 0.3f;
+    const float least = LEAST_TRANSMITTANCE;
     const float rate = extinction * v->voxel;
     float limit = random_depth(least * random_float(random)) / rate, sum = 0;
     walk w;
@@ -337,4 +348,96 @@ float volume_transmittance(const volume *v, const volume_ray *ray, float extinct
             return 0;
     } while (walk_on(&w, &s));
     return greater(expf(-rate * sum), least);
+}
+
+/* ---- By trial ----------------------------------------------------------------------------------- */
+
+/* A ray that tries for collisions; lengths in voxels. */
+typedef struct trial {
+    const volume *v;
+    search at;
+    const volume_block *block; /* in which it is; NULL: it is through */
+    float before;              /* from the ray's start to that of the search */
+    float limit;               /* from there to the ray's */
+    float rate;                /* tries per voxel and density */
+} trial;
+
+static trial trial_begin(const volume *v, const volume_ray *ray, float extinction,
+                         const volume_spot *spot)
+{
+    trial t = {.v = v, .rate = extinction * v->voxel};
+    float from[3];
+    int at[3];
+    for (int a = 0; a < 3; a++) {
+        at[a] = spot->at[a];
+        from[a] = spot->x[a] + (float)((at[a] - 1) * BLOCK_CELLS);
+    }
+    if (!spot->block && !reach_grid(v, ray, from, at, &t.before))
+        return t;
+    t.limit = ray->limit / v->voxel - t.before;
+    t.at = search_from(from, (lanes){ray->direction.x, ray->direction.y, ray->direction.z}, at);
+    t.block = find_block(&t.at, v, t.limit);
+    return t;
+}
+
+/* Where it is in its block. */
+static lanes trial_place(const trial *t)
+{
+    const float first = BLOCK_CELLS, last = 2 * BLOCK_CELLS - 0x1p-20f;
+    lanes x = {0};
+    for (int a = 0; a < 3; a++) {
+        float place = t->at.from[a] + t->at.t * t->at.direction[a];
+        place -= (float)((t->at.at[a] - 1) * BLOCK_CELLS);
+        x[a] = lesser(greater(place, first), last);
+    }
+    return x;
+}
+
+/* On to the next try; returns the share of tries that collide there, -1 when the ray is through. What is
+ * left of a way to a try at the end of a block is forgotten: tries have no memory. */
+static float trial_on(trial *t, trace_random *random)
+{
+    while (t->block) {
+        int axis;
+        float exit = lesser(box_exit(&t->at, 1, &axis), t->limit);
+        float next = t->at.t + random_depth(random_float(random)) / (t->rate * t->block->bound);
+        if (next < exit) {
+            t->at.t = next;
+            return block_density(t->block, trial_place(t)) / t->block->bound;
+        }
+        bool goes_on = exit < t->limit && cross_box(&t->at, t->v, 1);
+        t->block = goes_on ? find_block(&t->at, t->v, t->limit) : NULL;
+    }
+    return -1;
+}
+
+float volume_try_flight(const volume *v, const volume_ray *ray, float extinction, volume_spot *spot,
+                        trace_random *random)
+{
+    trial t = trial_begin(v, ray, extinction, spot);
+    for (float share; (share = trial_on(&t, random)) >= 0;) {
+        if (random_float(random) >= share)
+            continue;
+        spot->x = trial_place(&t);
+        spot->block = t.block;
+        memcpy(spot->at, t.at.at, sizeof spot->at);
+        return (t.before + t.at.t) * v->voxel;
+    }
+    return INFINITY;
+}
+
+float volume_try_transmittance(const volume *v, const volume_ray *ray, float extinction,
+                               volume_spot spot, trace_random *random)
+{
+    trial t = trial_begin(v, ray, extinction, &spot);
+    float passed = 1;
+    for (float share; (share = trial_on(&t, random)) >= 0;) {
+        passed *= 1 - share;
+        if (passed < LEAST_TRANSMITTANCE) {
+            if (random_float(random) * LEAST_TRANSMITTANCE >= passed)
+                return 0;
+            passed = LEAST_TRANSMITTANCE;
+        }
+    }
+    return passed;
 }

@@ -1,9 +1,14 @@
 /*
- * How far light gets in a volume: free flights and transmittance, both exact in the trilinear density.
+ * How far light gets in a volume: free flights and transmittance, both right in the mean for the trilinear
+ * density. Blocks without snow are crossed at once. In the others there are two ways:
  *
- * The ray goes from cell to cell; in each the density along it is a cubic, whose integral Gauss's rule has
- * exactly from two places. A flight ends where the optical depth has come to one that was drawn at the start. Blocks
- * without snow are crossed at once.
+ * By walking. The ray goes from cell to cell; in each the density along it is a cubic, whose integral Gauss's
+ * rule has exactly from two places. A flight ends where the optical depth has come to one that was drawn
+ * at the start.
+ *
+ * By trial (delta tracking, ratio tracking). Collisions are tried at the rate of the block's bound, and each is
+ * taken with the share that the density there has of it; transmittance is what is left after all of these
+ * shares. Simple enough to check the other by, and faster where snow is thin and even.
  *
  * `extinction` is per unit of density, m^2/kg; lengths are in metres.
  */
@@ -34,5 +39,11 @@ float volume_flight(const volume *v, const volume_ray *ray, float extinction, vo
 /* An estimate in [0, 1] whose mean is the transmittance. */
 float volume_transmittance(const volume *v, const volume_ray *ray, float extinction,
                            volume_spot spot, trace_random *random);
+
+/* The same by trial. */
+float volume_try_flight(const volume *v, const volume_ray *ray, float extinction, volume_spot *spot,
+                        trace_random *random);
+float volume_try_transmittance(const volume *v, const volume_ray *ray, float extinction,
+                               volume_spot spot, trace_random *random);
 
 #endif

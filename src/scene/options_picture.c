@@ -215,6 +215,12 @@ static const option look_rows[] = {
              "0.42 of the green."},
     {"mean_cosine", OPTION_REAL, AT(mean_cosine), .fallback = "0.5", .low = -0.99, .high = 0.99,
      .help = "Of the scattering angle (Henyey-Greenstein's g): above 0 light goes on forward."},
+    {"tracking", OPTION_CHOICE, AT(tracking), .fallback = "exact",
+     .choices = WORDS("exact", "delta"),
+     .help = "How light is followed to its next meeting. `exact` integrates the density cell by "
+             "cell; `delta` tries at the rate of a bound for each block, and asks for light by "
+             "ratio tracking. Both are right in the mean; `delta` is noisier, and slower in "
+             "grainy snow."},
     {"voxel_size", OPTION_REAL, AT(voxel_size), .fallback = "auto", .word = "auto", LENGTH,
      .help =
          "Of the grid that the snow is drawn with. `auto`: a fifth of a cell of the simulation. "

@@ -56,6 +56,7 @@ typedef struct scene_surface {
     bool visible;
 } scene_surface;
 
+typedef enum scene_tracking { SCENE_TRACK_EXACT, SCENE_TRACK_DELTA } scene_tracking;
 typedef enum scene_tone { SCENE_FILMIC, SCENE_PLAIN } scene_tone;
 typedef enum scene_denoise {
     SCENE_DENOISE_AUTO,
@@ -74,6 +75,7 @@ typedef struct scene_render {
     int bounces, similarity;
     /* snow */
     double extinction, reference_density, albedo[3], mean_cosine;
+    scene_tracking tracking;
     double voxel_size, kernel_width, thickness; /* 0 = automatic */
     int grains;
     /* sun and sky */

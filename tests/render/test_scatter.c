@@ -124,9 +124,13 @@ static double depth_of(const volume *v, const volume_ray *ray, double extinction
     return sum * to / steps * extinction;
 }
 
-static void test_tracking_in_uneven_snow(void **state)
+typedef float flight_fn(const volume *v, const volume_ray *ray, float extinction, volume_spot *spot,
+                        trace_random *random);
+typedef float transmittance_fn(const volume *v, const volume_ray *ray, float extinction,
+                               volume_spot spot, trace_random *random);
+
+static void check_tracking(flight_fn *flight, transmittance_fn *transmittance)
 {
-    (void)state;
     enum { N = 100000 };
     volume *v = make_uneven();
     vec3 from[3] = {{-0.02f, 0.27f, -0.2f}, {-0.3f, 0.3f, 0.05f}, {-0.05f, 0.25f, 0.7f}};
@@ -144,11 +148,11 @@ static void test_tracking_in_uneven_snow(void **state)
         int beyond_half = 0;
         for (int i = 0; i < N; i++) {
             volume_spot spot = {0};
-            float t = volume_flight(v, &ray, extinction, &spot, &r);
+            float t = flight(v, &ray, extinction, &spot, &r);
             assert_true(t == INFINITY || (t > 0 && t < ray.limit));
             passed += t == INFINITY;
             beyond_half += t > half;
-            float estimate = volume_transmittance(v, &ray, extinction, (volume_spot){0}, &r);
+            float estimate = transmittance(v, &ray, extinction, (volume_spot){0}, &r);
             assert_true(estimate >= 0 && estimate <= 1);
             ratio += estimate, square += estimate * estimate;
         }
@@ -163,30 +167,43 @@ static void test_tracking_in_uneven_snow(void **state)
     volume_destroy(&v);
 }
 
-/* A ray from inside snow needs no search for its block, and means the same. */
-static void test_spots_change_nothing(void **state)
+static void test_tracking_in_uneven_snow(void **state)
 {
     (void)state;
+    check_tracking(volume_flight, volume_transmittance);
+    check_tracking(volume_try_flight, volume_try_transmittance);
+}
+
+/* A ray from inside snow needs no search for its block, and means the same. */
+static void check_spots(flight_fn *flight, transmittance_fn *transmittance)
+{
     enum { N = 60000 };
     volume *v = make_uneven();
     volume_ray ray = {{-0.2f, 0.3f, 0.05f}, vec_unit((vec3){1, 0.02f, 0.4f}), 1};
     trace_random r = random_start(4, 0, 0);
     volume_spot spot = {0};
-    float t = volume_flight(v, &ray, 0.5f, &spot, &r);
+    float t = flight(v, &ray, 0.5f, &spot, &r);
     assert_true(t < INFINITY && spot.block);
     volume_ray on = {vec_add(ray.start, vec_scale(ray.direction, t)),
                      vec_unit((vec3){0.3f, 1, 0.6f}), 1};
     double known = 0, searched = 0, mean_known = 0, mean_searched = 0;
     for (int i = 0; i < N; i++) {
         volume_spot same = spot, none = {0};
-        known += volume_transmittance(v, &on, 0.02f, same, &r);
-        searched += volume_transmittance(v, &on, 0.02f, none, &r);
-        mean_known += fminf(volume_flight(v, &on, 0.1f, &same, &r), 1);
-        mean_searched += fminf(volume_flight(v, &on, 0.1f, &none, &r), 1);
+        known += transmittance(v, &on, 0.02f, same, &r);
+        searched += transmittance(v, &on, 0.02f, none, &r);
+        mean_known += fminf(flight(v, &on, 0.1f, &same, &r), 1);
+        mean_searched += fminf(flight(v, &on, 0.1f, &none, &r), 1);
     }
     assert_true(fabs(known - searched) / N < 6 * 0.5 / sqrt(N));
     assert_true(fabs(mean_known - mean_searched) / N < 6 * 0.5 / sqrt(N));
     volume_destroy(&v);
+}
+
+static void test_spots_change_nothing(void **state)
+{
+    (void)state;
+    check_spots(volume_flight, volume_transmittance);
+    check_spots(volume_try_flight, volume_try_transmittance);
 }
 
 /* ---- The white furnace -------------------------------------------------------------------------- */
