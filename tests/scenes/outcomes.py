@@ -207,6 +207,19 @@ class Outcomes(unittest.TestCase):
         self.assertLess(rows[muddy]["center_y"], rows[normal]["center_y"] - 0.01)
 
 
+    def test_smaller_critical_values_break_sooner(self):
+        """Figure 8: they "determine when the material starts breaking". A gentle blow, 10 ms after the first touch."""
+        out = os.path.join(self.home, "sooner")
+        words = ["--vary", "materials.snow.critical_compression=2.5e-2,1.9e-2,2.5e-2,1.9e-2", "--vary", "materials.snow.critical_stretch=7.5e-3,7.5e-3,5e-3,5e-3"]
+        sets = ["simulation.resolution=0.4", "simulation.fps=192", "snow.block.velocity=[0,-1,0]"]
+        words += [word for value in sets for word in ("--set", value)]
+        firn("wedge", f"{SCENES}/wedge_block.yaml", "--list", *words, "--frames", 10, "-o", out, "-q")
+        with open(f"{out}/wedge.csv", encoding="utf-8") as file:
+            broken = [float(row["packed"]) + float(row["torn"]) for row in csv.DictReader(file)]
+        for smaller in broken[1:]:
+            self.assertGreater(smaller, 1.08 * broken[0])
+
+
 class Quarter(unittest.TestCase):
     """Every scene at a quarter of its resolution, to its end, with hardly a step that had to be tried again."""
 
