@@ -120,6 +120,14 @@ class Outcomes(unittest.TestCase):
         self.assertLess(values["J_P"][sole].mean(), 0.95)
         self.assertGreater(values["density"][sole].mean(), 1.08 * values["density"][field].mean())
 
+    def test_a_crust_cracks_around_a_foot(self):
+        folder, _ = self.run_scene("walking", 0.25, 18)
+        x, values = frame(f"{folder}/frame_0018.hdf")
+        crust, torn = values["object"] == 1, values["J_P"] > 1.05
+        foot = crust & (numpy.hypot(x[:, 0] + 0.1, x[:, 2] - 0.1) < 0.2)
+        self.assertGreater(torn[foot].mean(), 0.25)
+        self.assertLess(torn[crust & (x[:, 0] > 1)].mean(), 0.02)
+
     def test_a_rolling_ball_gains_snow(self):
         """As a slice: snow of the layer that has left the slope and is carried around the ball."""
         folder, _ = self.run_scene("rolling_snowball", 0.4, 16, "--set", "simulation.dimensions=2")
