@@ -400,7 +400,8 @@ static float trial_on(trial *t, trace_random *random)
     while (t->block) {
         int axis;
         float exit = lesser(box_exit(&t->at, 1, &axis), t->limit);
-        float next = t->at.t + random_depth(random_float(random)) / (t->rate * t->block->bound);
+        float step = random_depth(random_float(random)) / (t->rate * t->block->bound);
+        float next = t->at.t + greater(step, 1e-6f * (1 + t->at.t)); /* absurd bounds end too */
         if (next < exit) {
             t->at.t = next;
             return block_density(t->block, trial_place(t)) / t->block->bound;

@@ -354,10 +354,11 @@ static void estimate_materials(const census *c)
             used |= scene->snow[i].material == m;
         if (!used)
             continue;
+        if (material->vary_count > 0) /* then its values are what others are scaled from */
+            continue;
         warn_unusual(c->estimate, &material_table, material, material->mark.where, "material",
                      material->name);
-        if (material->vary_count == 0)
-            c->estimate->wave_speed = fmax(c->estimate->wave_speed, wave_speed(material));
+        c->estimate->wave_speed = fmax(c->estimate->wave_speed, wave_speed(material));
     }
 }
 
