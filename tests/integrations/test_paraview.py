@@ -35,8 +35,9 @@ class ParaView(Case):
     def setUpClass(cls):
         super().setUpClass()
         read, write = os.pipe()
-        server = subprocess.Popen(["Xvfb", "-displayfd", str(write), "-screen", "0", "1280x1024x24"], pass_fds=[write],
-                                  stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        # Without -noreset it starts anew, and answers nobody for a while, whenever a program leaves it.
+        server = subprocess.Popen(["Xvfb", "-displayfd", str(write), "-noreset", "-screen", "0", "1280x1024x24"],
+                                  pass_fds=[write], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         cls.addClassCleanup(server.wait)
         cls.addClassCleanup(server.terminate)
         os.close(write)
