@@ -17,32 +17,18 @@
 #include "firn/render.h"
 #include "io/exr.h"
 #include "io/scratch.h"
+#include "render/ball.h"
 #include "render/picture.h"
 
 static firn_scene *make_scene(const char *more)
 {
-    char text[1024];
-    snprintf(
-        text, sizeof text,
-        "simulation: {cell_size: 0.03}\n"
-        "snow:\n  - {shape: {sphere: {center: [0, 0.1, 0], radius: 0.09}}, velocity: [2, 0, 0]}\n"
-        "colliders:\n  - shape: {plane: {point: [0, 0, 0], normal: [0, 1, 0]}}\n%s",
-        more);
-    static const char *const sets[] = {"render.width=24", "render.height=16"};
-    firn_scene *scene;
-    if (firn_scene_parse(text, "t.yaml", sets, 2, &scene) != FIRN_OK)
-        fail_msg("%s", firn_last_error());
-    return scene;
+    return ball_scene((const char *const[]){"render.width=24", "render.height=16"}, more);
 }
 
 static firn_frame make_frame(void)
 {
     firn_scene *scene = make_scene("");
-    firn_sim *sim;
-    firn_frame frame = {0};
-    assert_int_equal(firn_sim_create(scene, NULL, &sim), FIRN_OK);
-    assert_int_equal(firn_frame_capture(sim, FIRN_BASIC_ATTRIBUTES, &frame), FIRN_OK);
-    firn_sim_destroy(&sim);
+    firn_frame frame = ball_frame(scene);
     firn_scene_destroy(&scene);
     return frame;
 }

@@ -13,6 +13,7 @@
 
 #include "firn/render.h"
 #include "io/exr.h"
+#include "render/ball.h"
 
 static char folder[] = "/tmp/firn-picture-XXXXXX";
 
@@ -27,29 +28,7 @@ static const char *in_folder(const char *name)
 
 static firn_scene *make_scene(const char *more)
 {
-    char text[1024];
-    snprintf(
-        text, sizeof text,
-        "simulation: {cell_size: 0.03}\n"
-        "snow:\n  - {shape: {sphere: {center: [0, 0.1, 0], radius: 0.09}}, velocity: [2, 0, 0]}\n"
-        "colliders:\n  - shape: {plane: {point: [0, 0, 0], normal: [0, 1, 0]}}\n"
-        "    surface: {checker: 0.5}\n%s",
-        more);
-    static const char *const sets[] = {"render.width=40", "render.height=24"};
-    firn_scene *scene;
-    if (firn_scene_parse(text, "t.yaml", sets, 2, &scene) != FIRN_OK)
-        fail_msg("%s", firn_last_error());
-    return scene;
-}
-
-static firn_frame make_frame(const firn_scene *scene)
-{
-    firn_sim *sim;
-    firn_frame frame = {0};
-    assert_int_equal(firn_sim_create(scene, NULL, &sim), FIRN_OK);
-    assert_int_equal(firn_frame_capture(sim, FIRN_BASIC_ATTRIBUTES, &frame), FIRN_OK);
-    firn_sim_destroy(&sim);
-    return frame;
+    return ball_scene((const char *const[]){"render.width=40", "render.height=24"}, more);
 }
 
 static firn_picture *begin(const firn_frame *frame, const firn_scene *scene, int threads)
@@ -91,7 +70,7 @@ static bool stop_at_the_third(const firn_picture *picture, void *user)
 static void assert_same_bits(const char *more)
 {
     firn_scene *scene = make_scene(more);
-    firn_frame frame = make_frame(scene);
+    firn_frame frame = ball_frame(scene);
     firn_picture *p = begin(&frame, scene, 1);
     assert_int_equal(firn_picture_trace(p, 6, NULL, NULL), FIRN_OK);
     assert_int_equal(firn_picture_samples(p), 6);
@@ -142,7 +121,7 @@ static void test_layers_say_what_was_met(void **state)
 {
     (void)state;
     firn_scene *scene = make_scene("");
-    firn_frame frame = make_frame(scene);
+    firn_frame frame = ball_frame(scene);
     firn_picture *p = begin(&frame, scene, 0);
     assert_int_equal(firn_picture_trace(p, 4, NULL, NULL), FIRN_OK);
     write_end(&p, in_folder("one.exr"));
@@ -183,7 +162,7 @@ static void test_lights(void **state)
 {
     (void)state;
     firn_scene *scene = make_scene("");
-    firn_frame frame = make_frame(scene);
+    firn_frame frame = ball_frame(scene);
     firn_scene_destroy(&scene);
     double day = mean_light(&frame, "");
     assert_true(day > 0.02 && day < 5);
@@ -235,7 +214,7 @@ static void test_no_fireflies(void **state)
         "[0.3, 0.3, 0.3], radius: 0.005, strength: 2000}]}\n"};
     for (size_t i = 0; i < sizeof looks / sizeof *looks; i++) {
         firn_scene *scene = make_scene(looks[i]);
-        firn_frame frame = make_frame(scene);
+        firn_frame frame = ball_frame(scene);
         firn_picture *p = begin(&frame, scene, 0);
         assert_int_equal(firn_picture_trace(p, 256, NULL, NULL), FIRN_OK);
         write_end(&p, in_folder("one.exr"));
@@ -341,9 +320,9 @@ static void test_refusals(void **state)
 {
     (void)state;
     firn_scene *scene = make_scene("");
-    firn_frame frame = make_frame(scene), empty = {.dimensions = 3, .cell_size = 0.03, .frame = 7};
+    firn_frame frame = ball_frame(scene), empty = {.dimensions = 3, .cell_size = 0.03, .frame = 7};
     refuse(&empty, "", FIRN_BAD_SCENE, "frame 7 has no particles");
-    firn_frame lost = make_frame(scene);
+    firn_frame lost = ball_frame(scene);
     for (size_t i = 0; i < 3 * lost.count; i++)
         lost.position[i] = lost.place ? (float)(lost.place[i] = NAN) : NAN;
     refuse(&lost, "", FIRN_BAD_SCENE, "no snow to show");
