@@ -394,17 +394,19 @@ static lanes trial_place(const trial *t)
 }
 
 /* On to the next try; returns the share of tries that collide there, -1 when the ray is through. What is
- * left of a way to a try at the end of a block is forgotten: tries have no memory. */
+ * left of a way to a try at the end of a block is forgotten: tries have no memory. Snow so dense that
+ * there would be thousands of tries in a voxel is no darker than that, so that absurd densities end too. */
 static float trial_on(trial *t, trace_random *random)
 {
+    const float most = 1e4f;
     while (t->block) {
         int axis;
         float exit = lesser(box_exit(&t->at, 1, &axis), t->limit);
-        float step = random_depth(random_float(random)) / (t->rate * t->block->bound);
-        float next = t->at.t + greater(step, 1e-6f * (1 + t->at.t)); /* absurd bounds end too */
+        float rate = lesser(t->rate * t->block->bound, most);
+        float next = t->at.t + random_depth(random_float(random)) / rate;
         if (next < exit) {
             t->at.t = next;
-            return block_density(t->block, trial_place(t)) / t->block->bound;
+            return lesser(t->rate * block_density(t->block, trial_place(t)) / rate, 1);
         }
         bool goes_on = exit < t->limit && cross_box(&t->at, t->v, 1);
         t->block = goes_on ? find_block(&t->at, t->v, t->limit) : NULL;

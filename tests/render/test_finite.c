@@ -248,11 +248,12 @@ static void test_masses(void **state)
     (void)state;
     firn_frame frame = make_frame();
     float mass = frame.mass[7];
+    const char *by_trial = "render: {snow: {tracking: delta}}\n"; /* must come to an end too */
     frame.mass[7] = mass * 1e12f;
-    assert_true(draw(&frame, "") > 0.1f);
+    assert_true(draw(&frame, "") > 0.1f && draw(&frame, by_trial) > 0.1f);
     for (size_t i = 0; i < frame.count; i++)
         frame.mass[i] = 1e20f;
-    assert_true(draw(&frame, "") > 0.1f);
+    assert_true(draw(&frame, "") > 0.1f && draw(&frame, by_trial) > 0.1f);
     frame.mass[7] = FLT_MAX;
     refuse(&frame, "", "kg/m^3");
     for (size_t i = 0; i < frame.count; i++)
