@@ -406,10 +406,8 @@ firn_status trace_render(const trace_scene *scene, trace_camera_fn *camera, cons
                          trace_tile tile, uint32_t first, uint32_t count, trace_film *film,
                          trace_stop_fn *stop, void *user)
 {
-    enum {
-        PATCH = 16
-    }; /* a thread does so many pixels each way before it looks up; what light is near
-                            one of them is near the others, too */
+    /* A thread does so many pixels each way before it looks up: the snow near one is near the others. */
+    enum { PATCH = 16 };
     tracer t;
     firn_status status = make_tracer(scene, &t);
     if (status != FIRN_OK)

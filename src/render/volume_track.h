@@ -8,7 +8,7 @@
  *
  * By trial (delta tracking, ratio tracking). Collisions are tried at the rate of the block's bound, and each is
  * taken with the share that the density there has of it; transmittance is what is left after all of these
- * shares. Simple enough to check the other by, and faster where snow is thin and even.
+ * shares. Simple enough to check the other by.
  *
  * `extinction` is per unit of density, m^2/kg; lengths are in metres.
  */
