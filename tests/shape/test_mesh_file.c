@@ -256,7 +256,7 @@ static void test_bad_files(void **state)
 
 /* ---- speed ----------------------------------------------------------------------------------- */
 
-/* A text OBJ of a million lines in processor seconds that leave ten million "seconds". */
+/* A text OBJ of a million lines: half a second of processor time, or a crowded machine's several. */
 static void test_speed(void **state)
 {
     (void)state;
@@ -279,7 +279,7 @@ static void test_speed(void **state)
     printf("%zu lines, %.0f MB in %.2f s of processor time\n", lines, (double)(at - text) * 1e-6,
            seconds);
     assert_int_equal(m.vertex_count, SIDE * SIDE);
-    assert_true(seconds < 2);
+    assert_true(seconds < 5);
     mesh_clear(&m);
     free(text);
 }
