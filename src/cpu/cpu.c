@@ -39,7 +39,7 @@ void cpu_free_store(cpu_store *store)
     free(store->affine);
     free(store->row);
     free(store->spare);
-    free(store->order);
+    free(store->index);
     *store = (cpu_store){0};
 }
 
@@ -97,6 +97,7 @@ static firn_status cpu_create(const backend_problem *problem, backend **out)
 
 firn_status cpu_resize(backend *s, size_t count)
 {
+    enum { SPARE_END = CPU_ORDER_END * sizeof(uint32_t) / sizeof(cpu_hot) };
     if (count >= CPU_NONE)
         return fail(FIRN_NO_MEMORY, "%zu particles: this backend numbers at most %u", count,
                     CPU_NONE - 1);
@@ -106,22 +107,22 @@ firn_status cpu_resize(backend *s, size_t count)
     s->rest = NULL;
     cpu_store *store = &s->store;
     store->count = count;
-    store->hot = cpu_allocate(count, sizeof *store->hot);
+    store->hot = cpu_allocate(count + SPARE_END, sizeof *store->hot);
     store->cold = cpu_allocate(count, sizeof *store->cold);
     store->row = cpu_allocate(count, sizeof *store->row);
-    store->order = cpu_allocate(count + CPU_AHEAD + 16, sizeof *store->order);
-    store->spare = cpu_allocate(count, sizeof *store->spare);
+    store->index = cpu_allocate(count + CPU_ORDER_END, sizeof *store->index);
+    store->spare = cpu_allocate(count + SPARE_END, sizeof *store->spare);
     bool apic = s->settings->transfer == FIRN_APIC;
     if (apic)
         store->affine = cpu_allocate(count + 1, sizeof *store->affine); /* see affine_load */
     s->base = cpu_allocate(count, sizeof *s->base);
     s->sorted = s->limits_known = false;
-    if (!store->hot || !store->cold || !store->row || !store->spare || !store->order ||
+    if (!store->hot || !store->cold || !store->row || !store->spare || !store->index ||
         (apic && !store->affine) || !s->base)
         return fail(FIRN_NO_MEMORY, "out of memory for %zu particles", count);
     sort_share_spare(store);
     memset(store->hot, 0, count * sizeof *store->hot);
-    memset(store->order, 0, (count + CPU_AHEAD + 16) * sizeof *store->order);
+    memset(store->index, 0, (count + CPU_ORDER_END) * sizeof *store->index);
     if (apic)
         memset(store->affine, 0, (count + 1) * sizeof *store->affine);
     for (size_t r = 0; r < count; r++) {
@@ -280,6 +281,7 @@ static void merge_outcome(cpu_outcome *total, const cpu_outcome *part)
     total->active_nodes += part->active_nodes;
     total->body_ticks += part->body_ticks;
     total->wild |= part->wild;
+    total->unplaced |= part->unplaced;
 }
 
 /* All threads' outcomes in one. */
@@ -441,11 +443,11 @@ static firn_status cpu_step(backend *s, const step_plan *plan, step_report *repo
         return status;
     s->places_known = false;
     s->pass.calm = calm_of(s, plan->dt);
-    fill_pass(s, plan->dt);
     if (s->steps++ % MEMORY_SORT_EVERY == MEMORY_SORT_EVERY - 1)
         status = sort_memory(&s->store, &s->grid, s->threads);
     if (status != FIRN_OK)
         return status;
+    fill_pass(s, plan->dt);
     if (sleeps(s))
         sleep_choose(s);
     stage_charge(report, FIRN_STAGE_SORT, &clock);
@@ -485,7 +487,7 @@ static firn_status cpu_step(backend *s, const step_plan *plan, step_report *repo
         return report_bad(s, &outcome, report);
     if (sleeps(s))
         sleep_add_limits(s, &outcome);
-    status = sort_step(&s->store, &s->grid, s->threads);
+    status = sort_step(&s->store, &s->grid, s->threads, outcome.unplaced);
     stage_charge(report, FIRN_STAGE_SORT, &clock);
     report->bodies_ms = bodies_ms(s, outcome.body_ticks, body_clock() - ticks, clock - begin);
     keep_limits(s, &outcome);

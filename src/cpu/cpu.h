@@ -33,7 +33,8 @@ enum {
     CPU_BLOCK_FLOATS = CPU_CELLS * 4, /* a field: four channels a node */
     CPU_STAY = 13,                    /* the middle one of the 27 directions */
     CPU_DIRECTIONS = 27,
-    CPU_AHEAD = 48, /* how far ahead in `order` records are fetched; it has as many spare entries */
+    CPU_AHEAD = 48,                 /* how far ahead in `order` records are fetched */
+    CPU_ORDER_END = CPU_AHEAD + 16, /* entries after its last that may be read */
 };
 
 /* The bits of a cell's number that count each axis. x is slowest: then the stencils of cells that follow
@@ -77,12 +78,14 @@ typedef struct cpu_block {
     uint32_t first, count;         /* its particles in `order` */
     uint32_t cell_count[CPU_CELLS];
     uint32_t moved;                   /* particles that the last G2P sent to another cell */
-    uint32_t leaving[CPU_DIRECTIONS]; /* of those, how many each way */
-    uint32_t next_first, arrival_first, arriving; /* where they go; during a sort */
-    collider_bits near_bodies;     /* that its nodes or particles may touch: reach.h */
-    uint64_t near_nodes;           /* the nodes that may touch one of them */
-    uint64_t near_cells;           /* the cells whose particles may */
-    uint8_t near_parts[CPU_CELLS]; /* the eighths of each, x fastest, that may */
+    uint32_t leaving[CPU_DIRECTIONS]; /* where in the neighbours' lists of arrivals theirs begin */
+    uint32_t unplaced; /* directions in which there is no neighbour yet: there, how many leave */
+    uint32_t arriving; /* particles that the last G2P sent here */
+    uint32_t next_first, arrival_first; /* where they go; during a sort */
+    collider_bits near_bodies;          /* that its nodes or particles may touch: reach.h */
+    uint64_t near_nodes;                /* the nodes that may touch one of them */
+    uint64_t near_cells;                /* the cells whose particles may */
+    uint8_t near_parts[CPU_CELLS];      /* the eighths of each, x fastest, that may */
     double reach_ends; /* until which `travel` of the bodies all these hold; 0: not known */
     bool wild;         /* some node of it is faster than `calm` of the pass */
     /* With sleep.h; without it all that hold particles are awake. */
@@ -151,7 +154,8 @@ typedef struct cpu_outcome {
     uint64_t active_nodes;
     uint64_t body_ticks; /* of body_clock, spent on bodies */
     float bad_stretch, bad_J_P;
-    bool wild; /* some node is faster than `calm`, or not a number */
+    bool wild;     /* some node is faster than `calm`, or not a number */
+    bool unplaced; /* of some block */
 } cpu_outcome;
 
 /* Read many times a step, so it has to be quick; how long a tick is, a step finds out. */

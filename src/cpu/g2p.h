@@ -303,6 +303,24 @@ FN void update_particles(const cpu_pass *pass, cpu_block *block, uint32_t first,
         list_movers(pass, block, first, to, moved);
 }
 
+/* Take room in the neighbours' lists of arrivals. In what order blocks do so does not matter: the lists
+ * are sorted. */
+static __attribute__((noinline)) void place_movers(const cpu_grid *grid, cpu_block *block,
+                                                   cpu_outcome *outcome)
+{
+    for (int d = 0; d < CPU_DIRECTIONS; d++) {
+        uint32_t near = block->near[d];
+        if (block->leaving[d] == 0)
+            continue;
+        if (near == CPU_NONE)
+            block->unplaced |= 1u << d;
+        else
+            block->leaving[d] = __atomic_fetch_add(&grid->blocks[near].arriving, block->leaving[d],
+                                                   __ATOMIC_RELAXED);
+    }
+    outcome->unplaced |= block->unplaced != 0;
+}
+
 FN void g2p_block(const cpu_pass *pass, uint32_t index, cpu_scratch *scratch, cpu_outcome *outcome,
                   int width, int depth, bool apic)
 {
@@ -343,6 +361,8 @@ FN void g2p_block(const cpu_pass *pass, uint32_t index, cpu_scratch *scratch, cp
         update_particles(pass, block, start, cells, &p, &g, batch, outcome, depth == 1 ? 2 : 3,
                          apic);
     }
+    if (block->moved > 0)
+        place_movers(pass->grid, block, outcome);
 }
 
 #endif

@@ -1,5 +1,6 @@
 #include "cpu/sort.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -24,8 +25,10 @@ static void lay_out(cpu_grid *grid)
 void sort_share_spare(cpu_store *store)
 {
     size_t count = store->count;
+    store->order = store->index;
     store->next = (uint32_t *)store->spare;
-    store->arriving = store->next + count;
+    memset(store->next + count, 0, CPU_ORDER_END * sizeof *store->next);
+    store->arriving = store->next + count + CPU_ORDER_END;
     store->mover = store->arriving + count;
     store->place = store->mover + count;
     store->destination = (cpu_destination *)(store->place + count);
@@ -57,6 +60,7 @@ typedef struct sorting {
     cpu_grid *grid;
     void *records; /* to be moved, of `size` bytes each */
     size_t size;
+    atomic_bool filled; /* some block got its first particle or lost its last */
 } sorting;
 
 static void order_blocks(void *context, int thread, size_t begin, size_t end)
@@ -96,39 +100,24 @@ firn_status sort_start(cpu_store *store, cpu_grid *grid, const int32_t (*base)[3
     return sort_memory(store, grid, threads);
 }
 
-/* Make the blocks that particles have moved to. */
+/* Make the blocks that particles have moved to and that were not there, as place_movers does for others. */
 static bool make_destinations(cpu_grid *grid)
 {
     uint32_t count = grid->count;
     for (uint32_t b = 0; b < count; b++) {
-        if (grid->blocks[b].moved == 0)
-            continue;
-        for (int d = 0; d < CPU_DIRECTIONS; d++)
-            if (grid->blocks[b].leaving[d] && blocks_near(grid, b, d) == CPU_NONE)
+        for (int d = 0; d < CPU_DIRECTIONS && grid->blocks[b].unplaced; d++) {
+            if (!(grid->blocks[b].unplaced >> d & 1))
+                continue;
+            uint32_t near = blocks_near(grid, b, d);
+            if (near == CPU_NONE)
                 return false;
+            uint32_t position = grid->blocks[near].arriving;
+            grid->blocks[near].arriving += grid->blocks[b].leaving[d];
+            grid->blocks[b].leaving[d] = position;
+        }
+        grid->blocks[b].unplaced = 0;
     }
     return true;
-}
-
-/* How many movers each block gets, and where in its list those of each neighbour begin: `leaving` of the
- * sender becomes a position. Neighbours come in the order of directions. */
-static void count_arrivals(void *context, int thread, size_t begin, size_t end)
-{
-    cpu_grid *grid = ((const sorting *)context)->grid;
-    (void)thread;
-    for (size_t b = begin; b < end; b++) {
-        cpu_block *block = &grid->blocks[b];
-        uint32_t count = 0;
-        for (int d = 0; d < CPU_DIRECTIONS; d++) {
-            uint32_t from = block->near[CPU_DIRECTIONS - 1 - d];
-            if (from == CPU_NONE || grid->blocks[from].moved == 0)
-                continue;
-            uint32_t coming = grid->blocks[from].leaving[d];
-            grid->blocks[from].leaving[d] = count;
-            count += coming;
-        }
-        block->arriving = count;
-    }
 }
 
 /* Send the movers of one block to the lists of arrivals. */
@@ -234,7 +223,7 @@ static void merge_block(const cpu_store *store, cpu_block *block)
 
 static void merge_blocks(void *context, int thread, size_t begin, size_t end)
 {
-    const sorting *s = context;
+    sorting *s = context;
     (void)thread;
     for (size_t b = begin; b < end; b++) {
         cpu_block *block = &s->grid->blocks[b];
@@ -243,27 +232,29 @@ static void merge_blocks(void *context, int thread, size_t begin, size_t end)
         else
             memcpy(s->store->next + block->next_first, s->store->order + block->first,
                    block->count * sizeof *s->store->order);
-        block->count += block->arriving - block->moved;
+        uint32_t count = block->count + block->arriving - block->moved;
+        if ((count > 0) != (block->count > 0))
+            atomic_store_explicit(&s->filled, true, memory_order_relaxed);
+        block->count = count;
         if (block->arriving > 0 && block->asleep) /* without effect where nothing sleeps */
             block->still = 0;
         block->first = block->next_first;
-        block->moved = 0;
+        block->moved = block->arriving = 0;
     }
 }
 
-static void take_next(void *context, int thread, size_t begin, size_t end)
+static void take_next(cpu_store *store)
 {
-    const cpu_store *store = ((const sorting *)context)->store;
-    (void)thread;
-    memcpy(store->order + begin, store->next + begin, (end - begin) * sizeof *store->order);
+    uint32_t *order = store->order;
+    store->order = store->next;
+    store->next = order;
 }
 
-firn_status sort_step(cpu_store *store, cpu_grid *grid, team *threads)
+firn_status sort_step(cpu_store *store, cpu_grid *grid, team *threads, bool unplaced)
 {
     sorting all = {.store = store, .grid = grid};
-    if (!make_destinations(grid))
+    if (unplaced && !make_destinations(grid))
         return out_of_memory(grid);
-    team_for(threads, grid->count, 64, count_arrivals, &all);
     uint32_t first = 0, arrival_first = 0;
     for (uint32_t b = 0; b < grid->count; b++) {
         cpu_block *block = &grid->blocks[b];
@@ -274,8 +265,8 @@ firn_status sort_step(cpu_store *store, cpu_grid *grid, team *threads)
     }
     team_for(threads, grid->count, 16, send_blocks, &all);
     team_for(threads, grid->count, 16, merge_blocks, &all);
-    team_for(threads, store->count, 65536, take_next, &all);
-    return blocks_prepare(grid) ? FIRN_OK : out_of_memory(grid);
+    take_next(store);
+    return !all.filled || blocks_prepare(grid) ? FIRN_OK : out_of_memory(grid);
 }
 
 typedef struct curve_block {
@@ -310,13 +301,33 @@ static void order_along_curve(curve_block *list, uint32_t count)
     }
 }
 
+/* Inlined for each size, so that a record is some registers and not a call. */
+static inline __attribute__((always_inline)) void gather(const sorting *s, size_t begin, size_t end,
+                                                         size_t size)
+{
+    const uint32_t *order = s->store->order;
+    const char *from = s->records;
+    char *to = (char *)s->store->spare;
+    for (size_t k = begin; k < end; k++) {
+        __builtin_prefetch(from + order[k + CPU_AHEAD] * size);
+        memcpy(to + k * size, from + order[k] * size, size);
+    }
+}
+
 static void move_out(void *context, int thread, size_t begin, size_t end)
 {
     const sorting *s = context;
     (void)thread;
-    for (size_t k = begin; k < end; k++)
-        memcpy((char *)s->store->spare + k * s->size,
-               (const char *)s->records + s->store->order[k] * s->size, s->size);
+    switch (s->size) {
+    case sizeof(cpu_hot):
+        return gather(s, begin, end, sizeof(cpu_hot));
+    case sizeof(cpu_cold):
+        return gather(s, begin, end, sizeof(cpu_cold));
+    case sizeof(cpu_affine):
+        return gather(s, begin, end, sizeof(cpu_affine));
+    default:
+        return gather(s, begin, end, s->size);
+    }
 }
 
 static void move_back(void *context, int thread, size_t begin, size_t end)
@@ -335,8 +346,19 @@ static void move_records(cpu_store *store, void *records, size_t size, team *thr
     team_for(threads, store->count, 4096, move_back, &all);
 }
 
-/* Rebuild the grid with its blocks along the curve; each list of particles keeps its order. Fields hold
- * nothing between steps, so that the old blocks can wait there. */
+/* The largest records need no way back: the spare memory takes their place. */
+static void move_hot(cpu_store *store, team *threads)
+{
+    sorting all = {.store = store, .records = store->hot, .size = sizeof *store->hot};
+    team_for(threads, store->count, 4096, move_out, &all);
+    cpu_hot *spare = store->hot;
+    store->hot = store->spare;
+    store->spare = spare;
+    sort_share_spare(store);
+}
+
+/* Rebuild the grid with its blocks along the curve; each list of particles keeps its order, in `index`.
+ * Fields hold nothing between steps, so that the old blocks can wait there. */
 static void renumber(cpu_store *store, cpu_grid *grid)
 {
     _Static_assert(sizeof(cpu_block) + sizeof(curve_block) <= sizeof(float[CPU_BLOCK_FLOATS]),
@@ -362,16 +384,18 @@ static void renumber(cpu_store *store, cpu_grid *grid)
         block->log_wave2 = was->log_wave2;
         block->asleep = was->asleep;
         memcpy(block->cell_count, was->cell_count, sizeof was->cell_count);
-        memcpy(store->arriving + first, store->order + was->first, was->count * sizeof(uint32_t));
+        memcpy(store->next + first, store->order + was->first, was->count * sizeof *store->next);
         first += was->count;
     }
-    memcpy(store->order, store->arriving, store->count * sizeof *store->order);
+    if (store->next != store->index)
+        memcpy(store->index, store->next, store->count * sizeof *store->index);
+    store->order = store->index;
 }
 
 firn_status sort_memory(cpu_store *store, cpu_grid *grid, team *threads)
 {
     renumber(store, grid);
-    move_records(store, store->hot, sizeof *store->hot, threads);
+    move_hot(store, threads);
     move_records(store, store->cold, sizeof *store->cold, threads);
     move_records(store, store->row, sizeof *store->row, threads);
     if (store->affine)

@@ -14,9 +14,10 @@ struct team {
     pthread_t *workers; /* threads - 1; the caller is thread 0 */
     /* The loop at hand; written by the caller before `epoch` changes. */
     size_t count, grain;
+    size_t pieces; /* of `grain` indices; the rest goes in quarters, so that all end together */
     team_body *body;
     void *context;
-    atomic_size_t next;   /* first index not handed out */
+    atomic_size_t next;   /* first piece not handed out */
     atomic_uint epoch;    /* counts loops; a change is the call to work */
     atomic_int working;   /* workers that have not finished this loop */
     atomic_int numbering; /* hands each worker its number */
@@ -62,10 +63,15 @@ static void announce(team *t)
 
 static void work(team *t, int thread)
 {
-    size_t begin;
-    while ((begin = atomic_fetch_add(&t->next, t->grain)) < t->count) {
-        size_t end = t->count - begin < t->grain ? t->count : begin + t->grain;
-        t->body(t->context, thread, begin, end);
+    const size_t quarter = (t->grain + 3) / 4;
+    for (;;) {
+        size_t piece = atomic_fetch_add(&t->next, 1),
+               over = piece < t->pieces ? 0 : piece - t->pieces;
+        size_t begin = (piece - over) * t->grain + over * quarter;
+        if (begin >= t->count)
+            return;
+        size_t end = begin + (piece < t->pieces ? t->grain : quarter);
+        t->body(t->context, thread, begin, end < t->count ? end : t->count);
     }
 }
 
@@ -94,6 +100,8 @@ void team_for(team *t, size_t count, size_t grain, team_body *body, void *contex
     }
     t->count = count;
     t->grain = grain;
+    size_t rest = grain * (size_t)t->threads;
+    t->pieces = count > rest ? (count - rest) / grain : 0;
     t->body = body;
     t->context = context;
     atomic_store(&t->next, 0);
