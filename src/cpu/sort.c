@@ -100,7 +100,8 @@ firn_status sort_start(cpu_store *store, cpu_grid *grid, const int32_t (*base)[3
     return sort_memory(store, grid, threads);
 }
 
-/* Make the blocks that particles have moved to and that were not there, as place_movers does for others. */
+/* Make the blocks that particles have moved to and that were not there, and take room in their lists, as
+ * place_movers of g2p.h does in others. */
 static bool make_destinations(cpu_grid *grid)
 {
     uint32_t count = grid->count;

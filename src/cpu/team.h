@@ -23,7 +23,8 @@ team *team_create(int threads);
 void team_destroy(team **t);
 int team_threads(const team *t);
 
-/* The loop over [0, count), handed out in pieces of `grain` and in the end less; returns when all of it is done. */
+/* The loop over [0, count), handed out in pieces of `grain`, smaller ones at its end; returns when all
+ * of it is done. */
 void team_for(team *t, size_t count, size_t grain, team_body *body, void *context);
 
 #endif
