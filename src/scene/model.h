@@ -13,7 +13,8 @@ typedef enum scene_vary_by {
     SCENE_BY_COVER,
     SCENE_BY_HEIGHT,
     SCENE_BY_NOISE,
-    SCENE_BY_ATTRIBUTE
+    SCENE_BY_ATTRIBUTE,
+    SCENE_BY_CELLS
 } scene_vary_by;
 typedef enum scene_blend { SCENE_BLEND, SCENE_STEPS } scene_blend;
 
@@ -28,7 +29,7 @@ typedef struct scene_vary {
     size_t ramp_count;
     scene_ramp *ramp;
     scene_blend blend;
-    double size;     /* of noise, m */
+    double size;     /* of noise and cells, m */
     char *attribute; /* of points from a file; owned */
     int octaves;
     uint64_t seed;

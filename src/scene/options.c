@@ -244,7 +244,7 @@ static const option material_rows[] = {
 #define AT(member) .offset = offsetof(scene_ramp, member), .physics = true
 static const option ramp_rows[] = {
     {"at", OPTION_REAL, AT(at), .required = true, .low = -LENGTH_LIMIT, .high = LENGTH_LIMIT,
-     .help = "Depth, cover or height in m; -1 to 1 for noise; the attribute's own unit."},
+     .help = "Depth, cover, height or distance in m; -1 to 1 for noise; the attribute's own unit."},
     {"scale", OPTION_REAL, AT(scale), .required = true, .low = 0, .open_low = true, .high = 1e6,
      .help = "What the values are multiplied by there."},
 };
@@ -258,10 +258,12 @@ const option_table ramp_table = {.title = "ramp",
 #define AT(member) .offset = offsetof(scene_vary, member), .physics = true
 static const option vary_rows[] = {
     {"by", OPTION_CHOICE, AT(by), .required = true,
-     .choices = WORDS("depth", "cover", "height", "noise", "attribute"),
-     .help = "`depth`: distance under the nearest surface of the shape (a shell). `cover`: snow of "
-             "the shape straight above (a crust on top). `height`: y (layers). `noise`: smooth and "
-             "random (chunks). `attribute`: a column of `points` from a file."},
+     .choices = WORDS("depth", "cover", "height", "noise", "attribute", "cells"),
+     .help =
+         "`depth`: distance under the nearest surface of the shape (a shell). `cover`: snow of "
+         "the shape straight above (a crust on top). `height`: y (layers). `noise`: smooth and "
+         "random (chunks). `attribute`: a column of `points` from a file. `cells`: distance from "
+         "the walls of random cells (plates and blocks between thin seams)."},
     {"attribute", OPTION_TEXT, .offset = offsetof(scene_vary, attribute),
      .help = "The name of the column; required for `attribute`."},
     {"values", OPTION_CHOICES, AT(values), .fallback = "[young_modulus]",
@@ -275,11 +277,11 @@ static const option vary_rows[] = {
     {"blend", OPTION_CHOICE, AT(blend), .fallback = "linear", .choices = WORDS("linear", "steps"),
      .help = "Between two entries of the ramp: `linear`, or `steps` that keep the lower one's."},
     {"size", OPTION_REAL, AT(size), .low = 0, .open_low = true, .high = LENGTH_LIMIT, .unit = "m",
-     .help = "How wide the features of noise are; required for `noise`."},
+     .help = "How wide the features of noise, or the cells, are; required for both."},
     {"octaves", OPTION_INTEGER, AT(octaves), .fallback = "2", .low = 1, .high = 16,
      .help = "Of noise: each adds features half as wide and half as strong."},
     {"seed", OPTION_SEED, AT(seed), .fallback = "1", .low = 0, .high = 9007199254740992.0,
-     .help = "Of noise: another seed, another pattern."},
+     .help = "Of noise and cells: another seed, another pattern."},
 };
 #undef AT
 const option_table vary_table = {.title = "vary",

@@ -191,7 +191,7 @@ static firn_status check_vary(const scene_material *m, const yaml_node *node, co
         if (v->by == SCENE_BY_DEPTH || v->by == SCENE_BY_COVER)
             return fail_at(node->at,
                            "material '%s' varies by %s, which points from a file do not have; use "
-                           "`by: attribute`, height or noise",
+                           "`by: attribute`, height, noise or cells",
                            m->name, v->by == SCENE_BY_DEPTH ? "depth" : "cover");
         const point_column *c =
             v->by == SCENE_BY_ATTRIBUTE ? point_table_find(&s->table, v->attribute) : NULL;

@@ -2,6 +2,7 @@
 #include <math.h>
 
 #include "scene/options.h"
+#include "shape/cells.h"
 #include "shape/noise.h"
 
 /* The ramp at a coordinate; beyond its ends it goes on level. Without a ramp, the coordinate. */
@@ -32,6 +33,8 @@ static double coordinate(const scene_vary *v, const scene_place *p)
         return noise_at(v->seed, v->size, v->octaves, p->x);
     case SCENE_BY_ATTRIBUTE:
         return point_set_value(p->points, v->attribute, p->row);
+    case SCENE_BY_CELLS:
+        return cell_wall_distance(v->seed, v->size, p->x);
     }
     return 0;
 }
@@ -113,9 +116,11 @@ firn_status read_vary(firn_scene *scene, const yaml_node *node, void *entry)
         return fail_at(node->at, "attribute is missing: the name of a column of the points");
     if (v->by != SCENE_BY_ATTRIBUTE && attribute)
         return fail_at(attribute->key_at, "attribute belongs to `by: attribute`");
-    if (v->by == SCENE_BY_NOISE && !size)
-        return fail_at(node->at, "size is missing: how wide the features of the noise are, in m");
-    if (v->by != SCENE_BY_NOISE && size)
-        return fail_at(size->key_at, "size belongs to noise");
+    bool sized = v->by == SCENE_BY_NOISE || v->by == SCENE_BY_CELLS;
+    if (sized && !size)
+        return fail_at(node->at, "size is missing: how wide the features of the %s are, in m",
+                       v->by == SCENE_BY_NOISE ? "noise" : "cells");
+    if (!sized && size)
+        return fail_at(size->key_at, "size belongs to noise and cells");
     return FIRN_OK;
 }

@@ -1,6 +1,7 @@
 /* Materials that differ from place to place: the values of single particles, and bad variations. */
 #include "scene_test.h"
 
+#include "shape/cells.h"
 #include "shape/noise.h"
 
 #define VARIED(text)                                                                               \
@@ -114,6 +115,43 @@ static void test_noise(void **state)
     assert_near(noise_at(3, 0.06, 2, x), -0.19616800893407565, 1e-12);
 }
 
+/* A distance: it is 0 somewhere and at most about half a cell, changes no faster than one moves, and at
+ * that rate nearly everywhere. Cells are as wide as asked. */
+static void test_cells(void **state)
+{
+    (void)state;
+    enum { SAMPLES = 20000 };
+    double deepest = 0, steepest = 0, mean = 0;
+    size_t near = 0;
+    for (uint64_t n = 0; n < SAMPLES; n++) {
+        double x[3], square = 0;
+        for (int i = 0; i < 3; i++)
+            x[i] = 100 * random_unit(9, 3 * n + (uint64_t)i) - 50;
+        double here = cell_wall_distance(7, 2, x);
+        for (int i = 0; i < 3; i++) {
+            double y[3] = {x[0], x[1], x[2]};
+            y[i] += 1e-5;
+            double slope = (cell_wall_distance(7, 2, y) - here) / 1e-5;
+            square += slope * slope;
+        }
+        assert_true(here >= 0);
+        deepest = fmax(deepest, here);
+        steepest = fmax(steepest, sqrt(square));
+        mean += sqrt(square) / SAMPLES;
+        near += here < 0.05;
+    }
+    assert_true(deepest > 0.6 && deepest < 1.5);
+    assert_true(steepest < 1.001);
+    assert_near(mean, 1, 0.01);
+    /* 5.8 of area a unit of volume for points at random; walls 2 apart on a cubic lattice have 3. */
+    double area = (double)near / SAMPLES / (2 * 0.05) * 2;
+    assert_true(area > 2.5 && area < 3.3);
+    const double x[3] = {0.3, -1.7, 0.25};
+    assert_true(cell_wall_distance(1, 0.5, x) != cell_wall_distance(2, 0.5, x));
+    assert_near(2 * cell_wall_distance(3, 0.5, x),
+                cell_wall_distance(3, 1, (double[3]){0.6, -3.4, 0.5}), 1e-12);
+}
+
 static void test_fingerprint(void **state)
 {
     (void)state;
@@ -147,8 +185,10 @@ static void test_errors(void **state)
         {VARIED("      - {by: depth, ramp: [{at: 1, scale: 1}, {at: 1, scale: 2}]}\n"), "6:52",
          "at 1 is not after 1"},
         {VARIED("      - {by: noise, ramp: [{at: 1, scale: 1}]}\n"), "6:9", "size is missing"},
+        {VARIED("      - {by: cells, ramp: [{at: 1, scale: 1}]}\n"), "6:9",
+         "size is missing: how wide the features of the cells"},
         {VARIED("      - {by: depth, size: 2, ramp: [{at: 1, scale: 1}]}\n"), "6:21",
-         "size belongs to noise"},
+         "size belongs to noise and cells"},
         {VARIED("      - {by: depth, values: [mass], ramp: [{at: 1, scale: 1}]}\n"), "6:30",
          "unknown values 'mass'"},
     };
@@ -171,6 +211,7 @@ int main(void)
         cmocka_unit_test(test_product_and_range),
         cmocka_unit_test(test_mass),
         cmocka_unit_test(test_noise),
+        cmocka_unit_test(test_cells),
         cmocka_unit_test(test_fingerprint),
         cmocka_unit_test(test_errors),
     };
