@@ -163,6 +163,7 @@ static void fill_pass(backend *s, double dt)
     pass->affine = s->store.affine;
     pass->order = s->store.order;
     pass->mover = s->store.mover;
+    pass->mover_slot = s->store.mover_slot;
     pass->destination = s->store.destination;
     pass->grid = &s->grid;
     pass->colliders = s->colliders;
@@ -222,13 +223,23 @@ static void p2g_blocks(void *context, int thread, size_t begin, size_t end)
     }
 }
 
+/* Blocks that a thread takes at a time: more where there are many, since the first of them is not asked for
+ * in advance. */
+static size_t grain_for(const backend *s, size_t blocks)
+{
+    enum { LEAST = 4, MOST = 32, PIECES = 16 };
+    size_t grain = blocks / (PIECES * (size_t)team_threads(s->threads));
+    return grain < LEAST ? LEAST : grain > MOST ? MOST : grain;
+}
+
 /* Steps 1 3 for all blocks: colour by colour, so that no two blocks at work share a node. */
 static void pass_p2g(backend *s)
 {
     team_for(s->threads, s->grid.count, 64, clear_blocks, s);
     for (int c = 0; c < 8; c++) {
         s->colour = s->grid.colour[c];
-        team_for(s->threads, s->grid.colour_count[c], 4, p2g_blocks, s);
+        team_for(s->threads, s->grid.colour_count[c], grain_for(s, s->grid.colour_count[c]),
+                 p2g_blocks, s);
     }
 }
 
@@ -479,7 +490,7 @@ static firn_status cpu_step(backend *s, const step_plan *plan, step_report *repo
         s->steps--;
         return report_bad(s, &outcome, report);
     }
-    team_for(s->threads, s->grid.count, 4, g2p_blocks, s);
+    team_for(s->threads, s->grid.count, grain_for(s, s->grid.count), g2p_blocks, s);
     stage_charge(report, FIRN_STAGE_G2P, &clock);
     outcome = merged(s);
     report->active_nodes = outcome.active_nodes;

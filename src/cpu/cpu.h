@@ -20,6 +20,7 @@
 
 #include <float.h>
 #include <math.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <time.h>
 
@@ -79,6 +80,7 @@ typedef struct cpu_block {
     uint32_t cell_count[CPU_CELLS];
     uint32_t moved;                   /* particles that the last G2P sent to another cell */
     uint32_t leaving[CPU_DIRECTIONS]; /* where in the neighbours' lists of arrivals theirs begin */
+    uint32_t directions;              /* in which particles leave */
     uint32_t unplaced; /* directions in which there is no neighbour yet: there, how many leave */
     uint32_t arriving; /* particles that the last G2P sent here */
     uint32_t next_first, arrival_first; /* where they go; during a sort */
@@ -130,8 +132,8 @@ typedef struct cpu_pass {
     cpu_affine *affine;
     const uint32_t *order;
     /* The particles that changed cell, from the first entry of each block: where they were in the
-     * block's list, and where they went. */
-    uint32_t *mover;
+     * block's list and are in memory, and where they went. */
+    uint32_t *mover, *mover_slot;
     cpu_destination *destination;
     cpu_grid *grid;
     const collider_set *colliders;

@@ -261,6 +261,7 @@ static __attribute__((noinline)) void list_movers(const cpu_pass *pass, cpu_bloc
             continue;
         uint32_t at = block->first + block->moved++;
         pass->mover[at] = first + (uint32_t)k;
+        pass->mover_slot[at] = pass->order[block->first + first + (uint32_t)k];
         pass->destination[at] = (cpu_destination)to[k];
         block->leaving[to[k] >> 6]++;
     }
@@ -312,6 +313,7 @@ static __attribute__((noinline)) void place_movers(const cpu_grid *grid, cpu_blo
         uint32_t near = block->near[d];
         if (block->leaving[d] == 0)
             continue;
+        block->directions |= 1u << d;
         if (near == CPU_NONE)
             block->unplaced |= 1u << d;
         else
@@ -331,7 +333,7 @@ FN void g2p_block(const cpu_pass *pass, uint32_t index, cpu_scratch *scratch, cp
     for (int f = 0; f < fields; f++)
         tile_move(block, pass->grid->field[f], scratch->tile[f], depth, false);
     memset(block->leaving, 0, sizeof block->leaving);
-    block->moved = 0;
+    block->moved = block->directions = 0;
     int cell = 0, x = -1;                 /* whose slab it is */
     uint32_t left = block->cell_count[0]; /* particles of `cell` still to come */
     for (uint32_t start = 0; start < block->count; start += 16) {

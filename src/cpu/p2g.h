@@ -5,6 +5,15 @@
 #include "cpu/lines.h"
 #include "cpu/records.h"
 
+/* Ask for a quarter of the hot records of sixteen particles to come. Spread over the staging of the sixteen
+ * at work: while they are scattered, more lines would be on their way than the first cache keeps track of. */
+FN void hot_prefetch(const cpu_pass *pass, const uint32_t *ahead, int quarter)
+{
+    UNROLL
+    for (int k = 4 * quarter; k < 4 * quarter + 4; k++)
+        __builtin_prefetch(&pass->hot[ahead[k]]);
+}
+
 /* Lanes to rows of 16 particles, in memory. */
 FN void rows_store(float (*rows)[16], real lanes[16])
 {
@@ -22,9 +31,11 @@ FN mat particles_impulse(const cpu_pass *pass, const particles *p)
 }
 
 /* FLIP: rows[0] gets (m, m v) (0, t_x) (0, t_y) (0, t_z), t by columns. */
-FN void stage_flip(const cpu_pass *pass, const particles *p, cpu_scratch *s)
+FN void stage_flip(const cpu_pass *pass, const uint32_t *ahead, const particles *p, cpu_scratch *s)
 {
     mat t = particles_impulse(pass, p);
+    hot_prefetch(pass, ahead, 2);
+    hot_prefetch(pass, ahead, 3);
     real zero = real_of(0);
     real row[16] = {p->m, p->m * p->v.e[0], p->m * p->v.e[1], p->m * p->v.e[2],
                     zero, t.m[0][0],        t.m[1][0],        t.m[2][0],
@@ -38,12 +49,14 @@ FN void stage_flip(const cpu_pass *pass, const particles *p, cpu_scratch *s)
  * What comes with the distance or the slope along axis a and node b is r_ab w w, r_ab = d_b m C_a + s_b t_a,
  * with the weights of the other two axes. rows[0] gets the nodes of x, r_x included; the others r_y and
  * r_z for the nodes beside the middle. */
-FN void stage_affine(const cpu_pass *pass, const uint32_t *order, int count, const particles *p,
-                     const lane_stencil *stencil, cpu_scratch *s, int width, int depth)
+FN void stage_affine(const cpu_pass *pass, const uint32_t *order, const uint32_t *ahead, int count,
+                     const particles *p, const lane_stencil *stencil, cpu_scratch *s, int width,
+                     int depth)
 {
     /* C (x_i - x_p) = (B / h) h D^-1 h d with d in cells, D = h^2/3 (cubic) or h^2/4 */
     real m_inv_D = p->m * (width == 4 ? R(3) : R(4));
     mat t = particles_impulse(pass, p);
+    hot_prefetch(pass, ahead, 2);
     real B[16], zero = real_of(0);
     affine_load(pass, order, count, B);
     real r[3][4][3];
@@ -64,6 +77,7 @@ FN void stage_affine(const cpu_pass *pass, const uint32_t *order, int count, con
         for (int i = 0; i < 3; i++)
             row[4 * b + 1 + i] = row[4 * b] * p->v.e[i] + r[0][b][i];
     }
+    hot_prefetch(pass, ahead, 3);
     rows_store(s->rows[0], row);
     UNROLL
     for (int a = 1; a < axes_of(depth); a++) {
@@ -86,7 +100,7 @@ FN void scatter_mass(const cpu_pass *pass, const uint32_t *ahead, cpu_scratch *s
 {
     real acc[16] = {0};
     for (int k = first; k < end; k++) {
-        particle_prefetch(pass, ahead[k], false);
+        rest_prefetch(pass, ahead[k], false);
         real X = spread(real_load(quad_of(s->wx, k))) * repeat_four(s->rows[0][k]), Y[3];
         UNROLL
         for (int j = 0; j < width - 1; j++)
@@ -102,7 +116,7 @@ FN void scatter_affine(const cpu_pass *pass, const uint32_t *ahead, cpu_scratch 
 {
     real acc[16] = {0};
     for (int k = first; k < end; k++) {
-        particle_prefetch(pass, ahead[k], true);
+        rest_prefetch(pass, ahead[k], true);
         real wx = spread(real_load(quad_of(s->wx, k)));
         real X = real_load(s->rows[0][k]), Y[3], Z[3];
         const float *ry = s->rows[1][k], *rz = width == 3 ? ry + 8 : s->rows[2][k];
@@ -116,17 +130,19 @@ FN void scatter_affine(const cpu_pass *pass, const uint32_t *ahead, cpu_scratch 
     slab_add(acc, s->slab[0], cell, width, depth);
 }
 
-/* Stage up to 16 particles. */
-FN void p2g_stage(const cpu_pass *pass, const uint32_t *order, int count, cpu_scratch *scratch,
-                  int width, int depth, bool apic)
+/* Stage up to 16 particles, and ask for those `ahead`. */
+FN void p2g_stage(const cpu_pass *pass, const uint32_t *order, const uint32_t *ahead, int count,
+                  cpu_scratch *scratch, int width, int depth, bool apic)
 {
     particles p = particles_load(pass, order, count, true);
+    hot_prefetch(pass, ahead, 0);
     lane_stencil stencil = lane_stencil_of(p.x, width);
     lane_stencil_stage(scratch, &stencil, width, depth, !apic);
+    hot_prefetch(pass, ahead, 1);
     if (apic)
-        stage_affine(pass, order, count, &p, &stencil, scratch, width, depth);
+        stage_affine(pass, order, ahead, count, &p, &stencil, scratch, width, depth);
     else
-        stage_flip(pass, &p, scratch);
+        stage_flip(pass, ahead, &p, scratch);
 }
 
 /* The particles to ask for while those from `staged` on are at work; at the end of a block the first of the
@@ -140,12 +156,24 @@ FN const uint32_t *particles_ahead(const cpu_pass *pass, uint32_t index, uint32_
                              : pass->order + pass->grid->blocks[next].first + (at - block->count);
 }
 
+/* How much earlier than the particles their numbers are asked for. */
+enum { ORDER_AHEAD = 80 };
+
+/* Ask for what is read of a block when its turn comes: up to the counts of its cells. */
+FN void block_prefetch(const cpu_block *block)
+{
+    const char *from = (const char *)block;
+    for (size_t at = 0; at < offsetof(cpu_block, moved); at += 64)
+        __builtin_prefetch(from + at);
+}
+
 FN void p2g_block(const cpu_pass *pass, uint32_t index, uint32_t next, cpu_scratch *scratch,
                   int width, int depth, bool apic)
 {
     const cpu_block *block = &pass->grid->blocks[index];
     const uint32_t *order = pass->order + block->first, *ahead = order;
     int fields = apic ? 1 : 2;
+    block_prefetch(&pass->grid->blocks[next]);
     memset(scratch->tile, 0, sizeof scratch->tile[0] * (size_t)fields);
     memset(scratch->slab, 0, sizeof scratch->slab[0] * (size_t)fields);
     uint32_t staged = 0, batch = 0; /* particles [staged - batch, staged) are in scratch */
@@ -155,10 +183,11 @@ FN void p2g_block(const cpu_pass *pass, uint32_t index, uint32_t next, cpu_scrat
         while (at < end) {
             if (at == staged) {
                 batch = block->count - staged < 16 ? block->count - staged : 16;
-                p2g_stage(pass, order + staged, (int)batch, scratch, width, depth, apic);
                 ahead = particles_ahead(pass, index, next, staged);
-                for (int f = 0; f < fields; f++)
-                    tile_prefetch(block, pass->grid->field[f], (int)staged / 16, depth);
+                __builtin_prefetch(particles_ahead(pass, index, next, staged + ORDER_AHEAD));
+                p2g_stage(pass, order + staged, ahead, (int)batch, scratch, width, depth, apic);
+                for (int f = 0; f < fields; f++) /* 49 lines, and some 32 batches */
+                    tile_prefetch(block, pass->grid->field[f], (int)staged / 8, 2, depth);
                 staged += batch;
             }
             uint32_t start = staged - batch, stop = end < staged ? end : staged;

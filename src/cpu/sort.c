@@ -30,8 +30,10 @@ void sort_share_spare(cpu_store *store)
     memset(store->next + count, 0, CPU_ORDER_END * sizeof *store->next);
     store->arriving = store->next + count + CPU_ORDER_END;
     store->mover = store->arriving + count;
-    store->place = store->mover + count;
-    store->destination = (cpu_destination *)(store->place + count);
+    store->mover_slot = store->mover + count;
+    store->place = store->mover_slot + count;
+    store->arriving_row = store->place + count;
+    store->destination = (cpu_destination *)(store->arriving_row + count);
     store->arriving_cell = (uint8_t *)(store->destination + count);
 }
 
@@ -126,12 +128,13 @@ static void send_block(const cpu_store *store, const cpu_grid *grid, const cpu_b
 {
     uint32_t position[CPU_DIRECTIONS];
     for (int d = 0; d < CPU_DIRECTIONS; d++)
-        if (block->near[d] != CPU_NONE)
+        if (block->directions >> d & 1)
             position[d] = grid->blocks[block->near[d]].arrival_first + block->leaving[d];
     for (uint32_t k = block->first; k < block->first + block->moved; k++) {
         cpu_destination to = store->destination[k];
-        uint32_t at = position[to / CPU_CELLS]++;
-        store->arriving[at] = store->order[block->first + store->mover[k]];
+        uint32_t at = position[to / CPU_CELLS]++, slot = store->mover_slot[k];
+        store->arriving[at] = slot;
+        store->arriving_row[at] = store->row[slot];
         store->arriving_cell[at] = to % CPU_CELLS;
     }
 }
@@ -140,15 +143,21 @@ static void send_blocks(void *context, int thread, size_t begin, size_t end)
 {
     const sorting *s = context;
     (void)thread;
-    for (size_t b = begin; b < end; b++)
-        if (s->grid->blocks[b].moved > 0)
-            send_block(s->store, s->grid, &s->grid->blocks[b]);
+    for (size_t b = begin; b < end; b++) {
+        const cpu_block *block = &s->grid->blocks[b];
+        if (b + 1 < end) { /* where each list begins, nothing before it has been read */
+            __builtin_prefetch(&s->store->mover_slot[block[1].first]);
+            __builtin_prefetch(&s->store->destination[block[1].first]);
+        }
+        if (block->moved > 0)
+            send_block(s->store, s->grid, block);
+    }
 }
 
-static bool comes_after(const cpu_store *store, uint32_t a, uint32_t slot, uint8_t cell)
+static bool comes_after(const cpu_store *store, uint32_t a, uint32_t row, uint8_t cell)
 {
     uint8_t other = store->arriving_cell[a];
-    return other > cell || (other == cell && store->row[store->arriving[a]] > store->row[slot]);
+    return other > cell || (other == cell && store->arriving_row[a] > row);
 }
 
 /* Order the arrivals of a block by cell, then by row: a shell sort, as they are few or nearly sorted. */
@@ -158,14 +167,16 @@ static void order_arrivals(const cpu_store *store, const cpu_block *block)
     uint32_t first = block->arrival_first;
     for (size_t g = 0; g < sizeof gaps / sizeof *gaps; g++)
         for (uint32_t k = gaps[g]; k < block->arriving; k++) {
-            uint32_t at = first + k, slot = store->arriving[at];
+            uint32_t at = first + k, slot = store->arriving[at], row = store->arriving_row[at];
             uint8_t cell = store->arriving_cell[at];
-            for (; at >= first + gaps[g] && comes_after(store, at - gaps[g], slot, cell);
+            for (; at >= first + gaps[g] && comes_after(store, at - gaps[g], row, cell);
                  at -= gaps[g]) {
                 store->arriving[at] = store->arriving[at - gaps[g]];
+                store->arriving_row[at] = store->arriving_row[at - gaps[g]];
                 store->arriving_cell[at] = store->arriving_cell[at - gaps[g]];
             }
             store->arriving[at] = slot;
+            store->arriving_row[at] = row;
             store->arriving_cell[at] = cell;
         }
 }
@@ -208,10 +219,11 @@ static void merge_block(const cpu_store *store, cpu_block *block)
             c++;
         block->cell_count[c]--;
     }
+    for (uint32_t a = block->arrival_first; a < block->arrival_first + block->arriving; a++)
+        __builtin_prefetch(&store->row[order[start[store->arriving_cell[a]]]]);
     order_arrivals(store, block);
     for (uint32_t a = block->arrival_first; a < block->arrival_first + block->arriving; a++) {
-        uint32_t cell = store->arriving_cell[a], at = start[cell],
-                 row = store->row[store->arriving[a]];
+        uint32_t cell = store->arriving_cell[a], at = start[cell], row = store->arriving_row[a];
         at = at > merge.position ? at : merge.position;
         while (at < start[cell + 1] && store->row[order[at]] < row)
             at++;
@@ -228,6 +240,8 @@ static void merge_blocks(void *context, int thread, size_t begin, size_t end)
     (void)thread;
     for (size_t b = begin; b < end; b++) {
         cpu_block *block = &s->grid->blocks[b];
+        if (b + 1 < end)
+            __builtin_prefetch(&s->store->mover[block[1].first]);
         if (block->moved > 0 || block->arriving > 0)
             merge_block(s->store, block);
         else

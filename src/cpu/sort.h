@@ -23,8 +23,10 @@ typedef struct cpu_store {
     uint32_t *index;    /* memory for an order */
     cpu_hot *spare;     /* as large as hot: what sort_memory moves into, and else room for: */
     uint32_t *arriving; /* slots by the block they arrive in */
+    uint32_t *arriving_row; /* their rows */
     uint8_t *arriving_cell; /* and the cells they arrive in */
     uint32_t *mover;        /* what G2P reports, see cpu_pass */
+    uint32_t *mover_slot;
     cpu_destination *destination;
     uint32_t *place; /* between steps: row -> position in order */
 } cpu_store;

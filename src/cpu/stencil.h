@@ -104,12 +104,13 @@ FN float *field_line(const cpu_block *block, float *field, int y, int z, int hal
     return field + (size_t)near * CPU_BLOCK_FLOATS + ((z & 3) * 4 + (y & 3)) * 16;
 }
 
-/* Ask for the nth few of the lines that the tile will be added to. */
-FN void tile_prefetch(const cpu_block *block, float *field, int n, int depth)
+/* Ask for a few of the lines that the tile will be added to, from the nth on. */
+FN void tile_prefetch(const cpu_block *block, float *field, int n, int count, int depth)
 {
-    if (n < (depth == 1 ? 1 : TILE_SIDE) * TILE_SIDE)
+    int lines = (depth == 1 ? 1 : TILE_SIDE) * TILE_SIDE;
+    for (int l = n; l < n + count && l < lines; l++)
         for (int half = 0; half < 2; half++)
-            __builtin_prefetch(field_line(block, field, n % TILE_SIDE, n / TILE_SIDE, half), 1);
+            __builtin_prefetch(field_line(block, field, l % TILE_SIDE, l / TILE_SIDE, half), 1);
 }
 
 /* Copies a field of a block and its upper neighbours to the tile, or adds the tile to them. */
