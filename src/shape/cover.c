@@ -15,6 +15,7 @@
 
 #include "shape/array.h"
 #include "shape/sample.h"
+#include "shape/shape_part.h"
 #include "status.h"
 
 enum {
@@ -118,42 +119,48 @@ static bool refine(shape_cover *c, const shape *s)
     double radius = (1 + 1e-12) * sqrt(c->half[0] * c->half[0] + c->half[1] * c->half[1] +
                                        c->half[2] * c->half[2]) +
                     shape_slack(s);
-    double(*next)[3] = malloc((2 * c->surface_count + 1) * sizeof *next);
-    if (!next)
-        return false;
-    size_t kept = 0;
-    for (size_t n = 0; n < 2 * c->surface_count; n++) {
-        double *center = next[kept];
-        memcpy(center, c->surface[n / 2], sizeof *next);
-        center[axis] += n % 2 ? c->half[axis] : -c->half[axis];
-        double distance = shape_distance(s, center, NULL) - c->offset;
-        if (fabs(distance) <= radius)
-            kept++;
-        else if (distance < 0 && !add_inside(c, center)) {
-            free(next);
-            return false;
-        }
+    size_t count = 2 * c->surface_count, kept = 0;
+    double(*next)[3] = malloc((count + 1) * sizeof *next);
+    double *distances = malloc((count + 1) * sizeof *distances);
+    for (size_t n = 0; n < count && next; n++) {
+        memcpy(next[n], c->surface[n / 2], sizeof *next);
+        next[n][axis] += n % 2 ? c->half[axis] : -c->half[axis];
     }
+    bool fits = next && distances && shape_distances(s, count, next, distances);
+    for (size_t n = 0; n < count && fits; n++) {
+        double distance = distances[n] - c->offset;
+        if (fabs(distance) <= radius)
+            memmove(next[kept++], next[n], sizeof *next);
+        else if (distance < 0)
+            fits = add_inside(c, next[n]);
+    }
+    free(distances);
     free(c->surface);
     c->surface = next;
     c->surface_count = kept;
-    return true;
+    return fits;
 }
 
 /* ---- Estimation ------------------------------------------------------------------------------ */
 
-/* One point in each surface box: how many of them are inside. */
-static size_t count_hits(const shape_cover *c, const shape *s, uint64_t round)
+/* One point in each surface box: adds how many of them are inside. */
+static bool count_hits(const shape_cover *c, const shape *s, uint64_t round, double *hits)
 {
-    size_t hits = 0;
+    enum { CHUNK = 4096 };
+    double x[CHUNK][3] = {0}, distances[CHUNK];
     uint64_t stream = random_bits(VOLUME_SEED, round);
-    for (size_t n = 0; n < c->surface_count; n++) {
-        double x[3] = {0};
-        for (int i = 0; i < c->dimensions; i++)
-            x[i] = c->surface[n][i] + c->half[i] * (2 * random_unit(stream, 3 * n + i) - 1);
-        hits += shape_distance(s, x, NULL) <= c->offset;
+    for (size_t first = 0; first < c->surface_count; first += CHUNK) {
+        size_t rows = c->surface_count - first < CHUNK ? c->surface_count - first : CHUNK;
+        for (size_t r = 0; r < rows; r++)
+            for (int i = 0; i < c->dimensions; i++)
+                x[r][i] = c->surface[first + r][i] +
+                          c->half[i] * (2 * random_unit(stream, 3 * (first + r) + i) - 1);
+        if (!shape_distances(s, rows, x, distances))
+            return false;
+        for (size_t r = 0; r < rows; r++)
+            *hits += distances[r] <= c->offset;
     }
-    return hits;
+    return true;
 }
 
 /* Returns whether three standard errors are within the tolerance. */
@@ -172,12 +179,15 @@ static bool measure(shape_cover *c, const shape *s, double tolerance)
     for (uint64_t level = 0;; level++) {
         bool last = level == MAX_LEVEL || c->surface_count > MAX_SURFACE / 2;
         if (last || c->surface_count == 0 || c->surface_count >= MIN_SURFACE) {
-            double hits = (double)count_hits(c, s, level), points = (double)c->surface_count;
+            double hits = 0, points = (double)c->surface_count;
+            if (!count_hits(c, s, level, &hits))
+                return false;
             bool settled = estimate(c, tolerance, hits, points);
             for (int round = 1; last && !settled && round < MAX_ROUNDS; round++) {
                 if (c->volume == 0 && round == EMPTY_ROUNDS)
                     break;
-                hits += (double)count_hits(c, s, MAX_LEVEL + round);
+                if (!count_hits(c, s, MAX_LEVEL + round, &hits))
+                    return false;
                 points += (double)c->surface_count;
                 settled = estimate(c, tolerance, hits, points);
             }

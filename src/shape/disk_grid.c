@@ -205,17 +205,26 @@ static int list_disks_over(const disk_grid *g, const double x[3], const double *
     return count;
 }
 
+static bool is_in_cube(const disk_grid *g, const double x[3])
+{
+    for (int i = 0; i < g->dimensions; i++)
+        if (!(x[i] >= g->origin[i] && x[i] <= g->origin[i] + g->cells * g->cell))
+            return false;
+    return true;
+}
+
 /* Whether the shape near x, a place outside it, has any thickness. Where two faces of a difference
  * coincide the distance falls to zero and rises again, and what lies between would otherwise be
  * followed to the last level. */
-static bool has_thickness(const shape *s, int dimensions, const double x[3], double thickness)
+static bool has_thickness(const disk_grid *g, const disk_domain *domain, const double x[3])
 {
-    double y[3] = {x[0], x[1], x[2]}, gradient[3];
+    double y[3] = {x[0], x[1], x[2]}, gradient[3], thickness = 1e-6 * g->radius;
     for (int n = 0; n < SHEET_STEPS; n++) {
-        double distance = shape_distance(s, y, gradient);
+        double distance =
+            shape_distance(is_in_cube(g, y) ? domain->shape : domain->whole, y, gradient);
         if (distance <= 0)
             return true;
-        for (int i = 0; i < dimensions; i++)
+        for (int i = 0; i < g->dimensions; i++)
             y[i] -= (distance + thickness) * gradient[i];
     }
     return false;
@@ -234,8 +243,7 @@ static bool may_have_room(const disk_grid *g, const disk_domain *domain, int lev
     double distance = shape_distance(domain->shape, center, NULL);
     if (distance > radius || distance < -domain->covered - radius)
         return false;
-    return level < SHEET_LEVEL ||
-           has_thickness(domain->shape, g->dimensions, center, 1e-6 * g->radius);
+    return level < SHEET_LEVEL || has_thickness(g, domain, center);
 }
 
 /* ---- Filling --------------------------------------------------------------------------------- */

@@ -37,7 +37,8 @@ typedef struct random_stream {
 
 /* Where points are wanted. */
 typedef struct disk_domain {
-    const shape *shape; /* NULL: the whole cube */
+    const shape *shape; /* in the cube; NULL: all of it */
+    const shape *whole; /* everywhere */
     double covered;     /* everything deeper inside than this is known to be covered */
 } disk_domain;
 

@@ -24,6 +24,7 @@
 #include "shape/disk_grid.h"
 #include "shape/lattice_walk.h"
 #include "shape/sample_methods.h"
+#include "shape/shape_part.h"
 #include "status.h"
 
 static const double DENSITY[4] = {[2] = 0.6950, [3] = 0.7325};
@@ -56,6 +57,7 @@ typedef struct layer_point {
 
 typedef struct filling {
     const shape *shape;
+    shape_part part; /* of the shape, in the block at hand */
     int dimensions;
     double radius, block_side;
     double origin[3];
@@ -216,17 +218,29 @@ static firn_status add_point(filling *f, block *b, const double x[3])
 
 /* ---- Filling --------------------------------------------------------------------------------- */
 
+/* Turn to a block: from here on f->part answers for it. */
+static void enter_block(filling *f, const block *b, double center[3])
+{
+    double half = f->block_side / 2;
+    block_corner(f, b->place, center);
+    for (int i = 0; i < f->dimensions; i++)
+        center[i] += half;
+    if (f->shape->count > 1)
+        shape_part_narrow(&f->part, center, half * sqrt(f->dimensions));
+}
+
 /* The tile's points that are inside the shape, in a block of the layer. */
 static firn_status stamp(filling *f, block *b)
 {
     double corner[3];
+    enter_block(f, b, corner);
     block_corner(f, b->place, corner);
     size_t number = tile_block(f, b->place);
     for (size_t n = f->tile.first[number]; n < f->tile.first[number + 1]; n++) {
         double x[3];
         for (int i = 0; i < 3; i++)
             x[i] = corner[i] + f->tile.points[n][i];
-        if (shape_distance(f->shape, x, NULL) > 0)
+        if (shape_distance(&f->part.shape, x, NULL) > 0)
             continue;
         firn_status status = add_point(f, b, x);
         if (status != FIRN_OK)
@@ -254,18 +268,17 @@ static bool gather(const filling *f, const block *b, disk_grid *grid)
     return true;
 }
 
-static bool may_lack_cover(const filling *f, const block *b)
+static bool may_lack_cover(filling *f, const block *b)
 {
     double center[3], half = f->block_side / 2;
-    block_corner(f, b->place, center);
-    for (int i = 0; i < f->dimensions; i++)
-        center[i] += half;
-    return shape_distance(f->shape, center, NULL) >= -(2 * f->radius + half * sqrt(f->dimensions));
+    enter_block(f, b, center);
+    return shape_distance(&f->part.shape, center, NULL) >=
+           -(2 * f->radius + half * sqrt(f->dimensions));
 }
 
 static firn_status complete(filling *f, disk_grid *grid, disk_effort effort, random_stream *random)
 {
-    const disk_domain domain = {f->shape, f->radius};
+    const disk_domain domain = {&f->part.shape, f->shape, f->radius};
     for (size_t n = 0; n < f->block_count; n++) {
         block *b = &f->blocks[n];
         if (b->deep || !may_lack_cover(f, b))
@@ -360,12 +373,15 @@ firn_status sample_poisson(const sample_request *request, const double low[3], c
     random_stream random = {.seed = request->seed};
     bool few = request->points_per_volume * points->volume < FEW;
     status = tile_create(d, TILE[!few][d], radius, &random, &f.tile);
+    if (status == FIRN_OK && !shape_part_create(f.shape, &f.part))
+        status = out_of_memory();
     if (status == FIRN_OK)
         status = find_blocks(&f, low, high);
     if (status == FIRN_OK)
         status = fill_layer(&f, &random);
     if (status == FIRN_OK)
         status = write_points(&f, points);
+    shape_part_clear(&f.part);
     free(f.tile.first);
     free(f.tile.points);
     free(f.blocks);
