@@ -67,7 +67,8 @@ void free_particles(backend *s)
 {
     for (int a = 0; a < ARRAYS_APIC; a++)
         device_free(&s->p.array[a]);
-    device_free(&s->spare);
+    for (int a = 0; a <= ARRAYS_APIC; a++)
+        device_free(&s->spare[a]);
     device_free(&s->key);
     device_free(&s->order);
     for (int a = 0; a < 3; a++)
@@ -78,7 +79,7 @@ void free_particles(backend *s)
 void forget_particles(backend *s)
 {
     s->p = (particles_view){};
-    s->spare = NULL;
+    memset(s->spare, 0, sizeof s->spare);
     s->key = s->order = NULL;
     s->start[0] = s->start[1] = s->start[2] = NULL;
     s->grid = s->old = (grid_view){};
@@ -101,6 +102,7 @@ void cuda_destroy(backend **self)
     device_free(&s->staging);
     cudaFreeHost(s->seen);
     cudaFreeHost(s->shown);
+    cudaFreeHost(s->counted);
     free(s->host_staging);
     for (int k = 0; k < MARKS; k++)
         if (s->mark[k])
@@ -120,6 +122,9 @@ static firn_status make_tools(backend *s)
         status = cuda_check(cudaMallocHost((void **)&s->seen, sizeof *s->seen), "starting");
     if (status == FIRN_OK)
         status = cuda_check(cudaMallocHost((void **)&s->shown, sizeof *s->shown), "starting");
+    if (status == FIRN_OK)
+        status = cuda_check(
+            cudaMallocHost((void **)&s->counted, SORT_COUNTERS * sizeof *s->counted), "starting");
     if (status == FIRN_OK)
         status = device_allocate(&s->out, sizeof *s->out, "results");
     if (status == FIRN_OK)
@@ -163,6 +168,13 @@ static __global__ void number_rows(uint32_t *row, float *F_zz, uint32_t count)
     F_zz[k] = 1; /* plane strain in 2D */
 }
 
+/* One is enough; with more, fewer kernels do. */
+int spare_arrays(size_t particles, int arrays)
+{
+    size_t most = SPARE_BYTES / (sizeof(float) * (particles + 1));
+    return most < 1 ? 1 : most > (size_t)arrays + 1 ? arrays + 1 : (int)most;
+}
+
 firn_status cuda_resize(backend *s, size_t count)
 {
     if (count >= UINT32_MAX / 2)
@@ -178,8 +190,9 @@ firn_status cuda_resize(backend *s, size_t count)
         if (status == FIRN_OK)
             status = cuda_check(cudaMemset(s->p.array[a], 0, bytes), "clearing memory");
     }
-    if (status == FIRN_OK)
-        status = device_allocate(&s->spare, bytes, "particles");
+    s->spare_count = spare_arrays(count, s->array_count);
+    for (int a = 0; a < s->spare_count && status == FIRN_OK; a++)
+        status = device_allocate(&s->spare[a], bytes, "particles");
     if (status == FIRN_OK)
         status = device_allocate(&s->key, bytes, "particles");
     if (status == FIRN_OK)
@@ -203,8 +216,9 @@ firn_status cuda_resize(backend *s, size_t count)
 double cuda_memory(const firn_settings *settings, size_t particles, size_t active_blocks)
 {
     bool apic = settings->transfer == FIRN_APIC;
+    int kept = apic ? ARRAYS_APIC : ARRAYS_FLIP;
     double arrays =
-        (apic ? ARRAYS_APIC : ARRAYS_FLIP) + 3 + 3; /* sorting; cells before the first sort */
+        kept + 2 + spare_arrays(particles, kept) + 3; /* sorting; cells before the first sort */
     double homes = (double)particles / 128 + 1024, blocks = 4 * homes + 4096;
     double per_home = DIRECTIONS * 4 + BLOCK_CELLS * 4 + EIGHTHS * 4 + 2 * 8,
            per_block = 2 * 16 + 8 + 4 + 1 + 3 * 12;

@@ -9,7 +9,7 @@
 #include "cuda/state.cuh"
 
 enum { SORT_THREADS = 256 };
-enum counter { HOMES, BLOCKS, CURSOR, DENSEST, FULL, COUNTERS };
+enum counter { HOMES, BLOCKS, CURSOR, DENSEST, FULL, COUNTERS = SORT_COUNTERS };
 
 #define EMPTY_KEY 0xffffffffffffffffull
 
@@ -25,7 +25,14 @@ typedef struct sort_view {
     particles_view p;
     uint32_t *key, *order;
     uint32_t count;
+    size_t hash_size;
 } sort_view;
+
+/* Whether the table turned out too small: then nothing more happens, and the host starts over. */
+static __device__ __forceinline__ bool is_full(const sort_view &s)
+{
+    return *(volatile uint32_t *)&s.counters[FULL] != 0;
+}
 
 /* ---- The hash table --------------------------------------------------------------------------- */
 
@@ -43,9 +50,26 @@ static __device__ uint32_t hash_of(unsigned long long key)
     return (uint32_t)(key >> 32);
 }
 
-/* The number of the block at these coordinates, a new one from the counter if there was none; NO_BLOCK,
- * and FULL is set, when there is no room. */
-static __device__ uint32_t find_or_add(const sort_view &s, int4 at, int counter, uint32_t capacity)
+/* An empty table, by any number of threads. */
+static __global__ void clear_table(const sort_view s)
+{
+    const size_t mine = (size_t)blockIdx.x * SORT_THREADS + threadIdx.x,
+                 all = (size_t)gridDim.x * SORT_THREADS;
+    const uint4 ones = make_uint4(~0u, ~0u, ~0u, ~0u), none = make_uint4(0, 0, 0, 0);
+    for (size_t n = mine; n < s.hash_size / 2; n += all)
+        ((uint4 *)s.keys)[n] = ones;
+    for (size_t n = mine; n < s.hash_size / 4; n += all)
+        ((uint4 *)s.values)[n] = ones;
+    for (size_t n = mine; n < (size_t)s.home_capacity * BLOCK_CELLS / 4; n += all)
+        ((uint4 *)s.cell_count)[n] = none;
+    if (mine < COUNTERS)
+        s.counters[mine] = 0;
+}
+
+/* The number of the block at these coordinates, from `base` on a new one from the counter if there was none;
+ * NO_BLOCK, and FULL is set, when there is no room. */
+static __device__ uint32_t find_or_add(const sort_view &s, int4 at, int counter, uint32_t base,
+                                       uint32_t capacity)
 {
     unsigned long long key = key_of(at);
     for (uint32_t slot = hash_of(key) & s.hash_mask, tries = 0; tries <= s.hash_mask;
@@ -54,7 +78,7 @@ static __device__ uint32_t find_or_add(const sort_view &s, int4 at, int counter,
         if (old == EMPTY_KEY)
             old = atomicCAS(&s.keys[slot], EMPTY_KEY, key);
         if (old == EMPTY_KEY) {
-            uint32_t number = atomicAdd(&s.counters[counter], 1);
+            uint32_t number = base + atomicAdd(&s.counters[counter], 1);
             if (number < capacity)
                 s.grid.at[number] = at;
             else
@@ -98,7 +122,7 @@ static __global__ void first_keys(const sort_view s, const int *x, const int *y,
     if (k >= s.count)
         return;
     int cell[3] = {x[k], y[k], z[k]};
-    uint32_t home = find_or_add(s, make_int4(cell[0] >> 2, cell[1] >> 2, cell[2] >> 2, 0), HOMES,
+    uint32_t home = find_or_add(s, make_int4(cell[0] >> 2, cell[1] >> 2, cell[2] >> 2, 0), HOMES, 0,
                                 s.home_capacity);
     for (int a = 0; a < 3; a++)
         place_in(&((int *)s.p.array[AT_X + a])[k], cell[a] & 3);
@@ -129,7 +153,7 @@ static __global__ void next_keys(const sort_view s, const grid_view old)
         at.x += (int)threadIdx.x % 3 - 1;
         at.y += (int)threadIdx.x / 3 % 3 - 1;
         at.z += (int)threadIdx.x / 9 - 1;
-        home[threadIdx.x] = find_or_add(s, at, HOMES, s.home_capacity);
+        home[threadIdx.x] = find_or_add(s, at, HOMES, 0, s.home_capacity);
     }
     __syncthreads();
     for (uint32_t k = first + threadIdx.x; k < first + count; k += SORT_THREADS) {
@@ -138,26 +162,11 @@ static __global__ void next_keys(const sort_view s, const grid_view old)
     }
 }
 
-/* Offsets from the new homes. */
-static __global__ void rebase(const sort_view s)
-{
-    uint32_t k = blockIdx.x * SORT_THREADS + threadIdx.x;
-    if (k >= s.count)
-        return;
-    for (int a = 0; a < 3; a++) {
-        int *at = (int *)s.p.array[AT_X + a];
-        at[k] -= (at[k] >> PLACE_BITS >> 2) * (4 << PLACE_BITS);
-    }
-}
-
 /* ---- Blocks ----------------------------------------------------------------------------------- */
 
-/* Where a home's particles will lie, and how many it has: one warp a home. */
-static __global__ void place_homes(const sort_view s)
+/* Where a home's particles will lie, and how many it has. By a warp. */
+static __device__ void place_home(const sort_view &s, uint32_t home, uint32_t lane)
 {
-    uint32_t home = (blockIdx.x * SORT_THREADS + threadIdx.x) / 32, lane = threadIdx.x & 31;
-    if (home >= s.grid.home_count)
-        return;
     uint32_t a = s.cell_count[home * BLOCK_CELLS + lane];
     uint32_t b = s.cell_count[home * BLOCK_CELLS + 32 + lane];
     uint32_t sum = a + b, most = max(a, b);
@@ -172,22 +181,32 @@ static __global__ void place_homes(const sort_view s)
     atomicMax(&s.counters[DENSEST], most);
 }
 
-/* The blocks around every home. In 2D there is only one layer. */
-static __global__ void find_near(const sort_view s, bool planar)
+/* The block in one direction of a home. In 2D there is only one layer. */
+static __device__ void find_near(const sort_view &s, uint32_t home, int direction, uint32_t homes,
+                                 bool planar)
 {
-    uint32_t n = blockIdx.x * SORT_THREADS + threadIdx.x;
-    if (n >= s.grid.home_count * DIRECTIONS)
-        return;
-    int4 at = s.grid.at[n / DIRECTIONS];
-    int direction = (int)(n % DIRECTIONS), dz = direction / 9 - 1;
+    int4 at = s.grid.at[home];
+    const int dz = direction / 9 - 1;
     uint32_t number = NO_BLOCK;
     if (!planar || dz == 0) {
         at.x += direction % 3 - 1;
         at.y += direction / 3 % 3 - 1;
         at.z += dz;
-        number = find_or_add(s, at, BLOCKS, s.block_capacity);
+        number = find_or_add(s, at, BLOCKS, homes, s.block_capacity);
     }
-    s.grid.near[n] = number;
+    s.grid.near[home * DIRECTIONS + (uint32_t)direction] = number;
+}
+
+/* All there is to know of homes once every particle has one: a warp each, for as many as there may be. */
+static __global__ void surround(const sort_view s, bool planar)
+{
+    const uint32_t home = (blockIdx.x * SORT_THREADS + threadIdx.x) / 32, lane = threadIdx.x & 31;
+    const uint32_t homes = s.counters[HOMES];
+    if (home >= homes || homes > s.home_capacity)
+        return;
+    place_home(s, home, lane);
+    if (lane < DIRECTIONS)
+        find_near(s, home, (int)lane, homes, planar);
 }
 
 /* ---- Order ------------------------------------------------------------------------------------ */
@@ -197,11 +216,8 @@ static __global__ void find_near(const sort_view s, bool planar)
  * their nodes lie in (tile_shape). Those of lower rank in any column come first, then those of the same rank
  * in the columns before.
  */
-static __global__ void find_order(const sort_view s)
+static __device__ uint32_t find_order(const sort_view &s, uint32_t k)
 {
-    uint32_t k = blockIdx.x * SORT_THREADS + threadIdx.x;
-    if (k >= s.count)
-        return;
     const uint32_t columns = BLOCK_CELLS / 2;
     uint32_t home = s.key[k] / BLOCK_CELLS, cell = s.key[k] % BLOCK_CELLS, column = cell % columns;
     const uint4 *counts = (const uint4 *)(s.cell_count + home * BLOCK_CELLS);
@@ -214,26 +230,47 @@ static __global__ void find_order(const sort_view s)
         for (uint32_t i = 0; i < 4; i++)
             to += min(of[i], rank) + (of[i] > rank && 4 * c + i < column);
     }
-    s.order[k] = to;
+    return to;
 }
 
-static __global__ void move_values(uint32_t count, const uint32_t *order, const uint32_t *from,
-                                   uint32_t *to)
+/* An offset from the home where the particle was, from the one where it is. */
+static __device__ uint32_t rebased(uint32_t at)
 {
-    uint32_t k = blockIdx.x * SORT_THREADS + threadIdx.x;
-    if (k < count)
-        to[order[k]] = from[k];
+    return at - (uint32_t)((int)at >> PLACE_BITS >> 2) * (4u << PLACE_BITS);
 }
 
-static __global__ void keep_home(uint32_t count, const uint32_t *order, const uint32_t *key,
-                                 uint32_t *home)
+enum { MOVES = ARRAYS_APIC + 1 };
+
+/* Arrays to bring into the new order at a time. By value. */
+typedef struct move_view {
+    int count, places, home; /* those before `places` are offsets; `home` (or -1) is of keys */
+    const uint32_t *from[MOVES];
+    uint32_t *to[MOVES];
+} move_view;
+
+/* The first move finds the order, for all. */
+template <bool FIRST> static __global__ void move_arrays(const sort_view s, const move_view m)
 {
-    uint32_t k = blockIdx.x * SORT_THREADS + threadIdx.x;
-    if (k < count)
-        home[order[k]] = key[k] / BLOCK_CELLS;
+    const uint32_t k = blockIdx.x * SORT_THREADS + threadIdx.x;
+    if (k >= s.count || is_full(s))
+        return;
+    const uint32_t to = FIRST ? find_order(s, k) : s.order[k];
+    if (FIRST)
+        s.order[k] = to;
+#pragma unroll 4
+    for (int n = 0; n < m.count; n++) {
+        uint32_t value = m.from[n][k];
+        if (n < m.places)
+            value = rebased(value);
+        if (n == m.home)
+            value /= BLOCK_CELLS;
+        m.to[n][to] = value;
+    }
 }
 
 /* ---- On the host ------------------------------------------------------------------------------ */
+
+enum { CLEAR_GROUPS = 528 };
 
 static unsigned groups(size_t items)
 {
@@ -339,6 +376,7 @@ static sort_view view_of(backend *s)
     v.keys = s->hash_keys;
     v.values = s->hash_values;
     v.hash_mask = (uint32_t)(s->hash_size - 1);
+    v.hash_size = s->hash_size;
     v.home_capacity = (uint32_t)s->home_capacity;
     v.block_capacity = (uint32_t)blocks_for(s->home_capacity);
     v.cell_count = s->cell_count;
@@ -350,55 +388,20 @@ static sort_view view_of(backend *s)
     return v;
 }
 
-static void clear_table(backend *s)
+/* Keys of all particles in a table that is empty, and the blocks around their homes. */
+static void launch_keys(backend *s)
 {
-    cudaMemsetAsync(s->hash_keys, 0xff, s->hash_size * sizeof *s->hash_keys, s->stream);
-    cudaMemsetAsync(s->hash_values, 0xff, s->hash_size * sizeof *s->hash_values, s->stream);
-    cudaMemsetAsync(s->cell_count, 0, s->home_capacity * BLOCK_CELLS * sizeof *s->cell_count,
-                    s->stream);
-    cudaMemsetAsync(s->counters, 0, COUNTERS * sizeof *s->counters, s->stream);
-}
-
-static firn_status read_counters(backend *s, uint32_t counters[COUNTERS])
-{
-    firn_status status =
-        cuda_check(cudaMemcpyAsync(counters, s->counters, COUNTERS * sizeof *counters,
-                                   cudaMemcpyDeviceToHost, s->stream),
-                   "sorting particles");
-    if (status == FIRN_OK)
-        status = cuda_check(cudaStreamSynchronize(s->stream), "sorting particles");
-    return status;
-}
-
-/* Keys of all particles in a table that is empty; FULL among the counters when it is too small. */
-static firn_status find_homes(backend *s, uint32_t counters[COUNTERS])
-{
-    clear_table(s);
-    sort_view v = view_of(s);
+    const sort_view v = view_of(s);
+    const unsigned wanted = groups(s->hash_size / 2),
+                   clearing = wanted < CLEAR_GROUPS ? wanted : CLEAR_GROUPS;
+    clear_table<<<clearing, SORT_THREADS, 0, s->stream>>>(v);
     if (s->sorted && s->old.home_count > 0)
         next_keys<<<s->old.home_count, SORT_THREADS, 0, s->stream>>>(v, s->old);
     else if (!s->sorted && s->count > 0)
         first_keys<<<groups(s->count), SORT_THREADS, 0, s->stream>>>(v, s->start[0], s->start[1],
                                                                      s->start[2]);
-    return read_counters(s, counters);
-}
-
-/* The blocks around the homes, and where the homes' particles go. */
-static firn_status surround(backend *s, uint32_t counters[COUNTERS])
-{
-    s->grid.home_count = counters[HOMES];
-    cudaMemcpyAsync(&s->counters[BLOCKS], &s->counters[HOMES], sizeof(uint32_t),
-                    cudaMemcpyDeviceToDevice, s->stream);
-    sort_view v = view_of(s);
-    if (v.grid.home_count > 0) {
-        place_homes<<<groups((size_t)v.grid.home_count * 32), SORT_THREADS, 0, s->stream>>>(v);
-        find_near<<<groups((size_t)v.grid.home_count * DIRECTIONS), SORT_THREADS, 0, s->stream>>>(
-            v, s->settings->dimensions == 2);
-    }
-    firn_status status = read_counters(s, counters);
-    s->grid.block_count = counters[BLOCKS];
-    s->densest = counters[DENSEST];
-    return status;
+    surround<<<groups(s->home_capacity * 32), SORT_THREADS, 0, s->stream>>>(
+        v, s->settings->dimensions == 2);
 }
 
 static void swap_arrays(float **a, float **b)
@@ -408,18 +411,57 @@ static void swap_arrays(float **a, float **b)
     *b = c;
 }
 
-/* Bring every array into the new order, one after the other through the spare one. */
-static void reorder(backend *s)
+/* Bring every array and the keys, which become homes, into the new order, as many at a time as there are spare
+ * arrays. */
+static void launch_moves(backend *s)
 {
-    unsigned n = groups(s->count);
-    uint32_t count = (uint32_t)s->count;
-    for (int a = 0; a < s->array_count; a++) {
-        move_values<<<n, SORT_THREADS, 0, s->stream>>>(
-            count, s->order, (const uint32_t *)s->p.array[a], (uint32_t *)s->spare);
-        swap_arrays(&s->p.array[a], &s->spare);
+    const sort_view v = view_of(s);
+    const unsigned blocks = groups(s->count);
+    float **arrays[MOVES];
+    for (int a = 0; a < s->array_count; a++)
+        arrays[a] = &s->p.array[a];
+    arrays[s->array_count] = (float **)&s->key;
+    const int all = s->array_count + 1;
+    for (int first = 0; first < all && s->count > 0; first += s->spare_count) {
+        move_view m = {};
+        m.count = all - first < s->spare_count ? all - first : s->spare_count;
+        m.places = AT_Z + 1 - first;
+        m.home = all - 1 - first;
+        for (int n = 0; n < m.count; n++) {
+            m.from[n] = (const uint32_t *)*arrays[first + n];
+            m.to[n] = (uint32_t *)s->spare[n];
+        }
+        if (first == 0)
+            move_arrays<true><<<blocks, SORT_THREADS, 0, s->stream>>>(v, m);
+        else
+            move_arrays<false><<<blocks, SORT_THREADS, 0, s->stream>>>(v, m);
+        for (int n = 0; n < m.count; n++)
+            swap_arrays(arrays[first + n], &s->spare[n]);
     }
-    keep_home<<<n, SORT_THREADS, 0, s->stream>>>(count, s->order, s->key, (uint32_t *)s->spare);
-    swap_arrays((float **)&s->key, &s->spare);
+}
+
+/* The order is found and taken while the host waits only for the numbers of blocks. */
+static firn_status try_sort(backend *s, bool *is_full)
+{
+    const particles_view p = s->p;
+    uint32_t *const key = s->key;
+    float *spare[MOVES];
+    memcpy(spare, s->spare, sizeof spare);
+    launch_keys(s);
+    cudaMemcpyAsync(s->counted, s->counters, COUNTERS * sizeof *s->counted, cudaMemcpyDeviceToHost,
+                    s->stream);
+    cudaEventRecord(s->mark[MARK_COUNTED], s->stream);
+    launch_moves(s);
+    firn_status status = cuda_check(cudaGetLastError(), "sorting particles");
+    if (status == FIRN_OK)
+        status = cuda_check(cudaEventSynchronize(s->mark[MARK_COUNTED]), "sorting particles");
+    *is_full = s->counted[FULL] != 0;
+    if (status == FIRN_OK && !*is_full)
+        return FIRN_OK;
+    s->p = p;
+    s->key = key;
+    memcpy(s->spare, spare, sizeof spare);
+    return status;
 }
 
 /* Exchange the lists of homes: the last ones become the old, the older ones are written anew. */
@@ -442,32 +484,19 @@ static firn_status turn_lists(backend *s)
 
 firn_status sort_particles(backend *s)
 {
-    firn_status status = FIRN_OK;
-    if (!s->sorted)
-        status = make_table(s, s->count / 128 + 1024);
-    else
-        status = turn_lists(s);
-    uint32_t counters[COUNTERS] = {0};
-    while (status == FIRN_OK) {
-        if ((status = find_homes(s, counters)) == FIRN_OK && !counters[FULL])
-            status = surround(s, counters);
-        if (status != FIRN_OK || !counters[FULL])
-            break;
-        status = make_table(s, 2 * s->home_capacity);
+    firn_status status = s->sorted ? turn_lists(s) : make_table(s, s->count / 128 + 1024);
+    for (bool is_full = true; status == FIRN_OK && is_full;) {
+        status = try_sort(s, &is_full);
+        if (status == FIRN_OK && is_full)
+            status = make_table(s, 2 * s->home_capacity);
     }
-    if (status == FIRN_OK)
-        status = make_nodes(s);
     if (status != FIRN_OK)
         return status;
-    if (s->count > 0) {
-        sort_view v = view_of(s);
-        if (s->sorted)
-            rebase<<<groups(s->count), SORT_THREADS, 0, s->stream>>>(v);
-        find_order<<<groups(s->count), SORT_THREADS, 0, s->stream>>>(v);
-        reorder(s);
-    }
+    s->grid.home_count = s->counted[HOMES];
+    s->grid.block_count = s->counted[HOMES] + s->counted[BLOCKS];
+    s->densest = s->counted[DENSEST];
     s->sorted = true;
     s->places_known = false;
     s->steps_since_sort = 0;
-    return cuda_check(cudaGetLastError(), "sorting particles");
+    return make_nodes(s);
 }

@@ -30,7 +30,9 @@ extern "C" {
 #include "status.h"
 }
 
-enum { STAGING_ROWS = 16384 }; /* that cross at a time */
+enum { STAGING_ROWS = 16384 };   /* that cross at a time */
+enum { SORT_COUNTERS = 5 };      /* sort.cu */
+enum { SPARE_BYTES = 64 << 20 }; /* for spare arrays, but one at least */
 
 enum {
     BLOCK_CELLS = 64,
@@ -224,7 +226,7 @@ typedef struct device_bodies {
 
 /* Points in time on the GPU that end the stages of a step. */
 enum mark { MARK_BEGIN, MARK_SORTED, MARK_P2G, MARK_GRID, MARK_SOLVED, MARK_END, STEP_MARKS };
-enum { MARK_LAST = STEP_MARKS, MARKS }; /* of many steps in a row */
+enum { MARK_LAST = STEP_MARKS, MARK_COUNTED, MARKS }; /* of many steps in a row; of a sort */
 
 typedef struct solver solver;         /* solve.cu */
 typedef struct pace_state pace_state; /* pace.cuh */
@@ -241,7 +243,9 @@ struct backend {
     size_t count;
     int array_count;
     particles_view p;
-    float *spare;          /* one more array, for sorts; between them a list of slots */
+    float *spare[ARRAYS_APIC +
+                 1]; /* more arrays, for sorts; between them the first is a list of slots */
+    int spare_count;
     uint32_t *key, *order; /* one a particle; between sorts: home block of a slot, slot of a row */
     int32_t *start[3];     /* cells of the rows; until they are sorted */
     double *staging;       /* values on their way out, on the GPU */
@@ -254,6 +258,7 @@ struct backend {
     uint32_t *hash_values, *cell_count;
     size_t hash_size;
     uint32_t *counters;                             /* on the GPU, of a sort */
+    uint32_t *counted;                              /* pinned, on the host */
     uint32_t densest;                               /* particles in a cell, at the last sort */
     uint32_t steps_since_sort, steps_between_sorts; /* the latter: the last time */
     bool drifted;                                   /* too far for another step without a sort */
@@ -276,6 +281,9 @@ firn_status cuda_check(cudaError_t error, const char *what);
 /* Memory on the GPU. A failure names how much was asked for. */
 firn_status device_allocate(void *pointer, size_t bytes, const char *what);
 void device_free(void *pointer);
+
+/* How many arrays a sort of so many particles moves at a time. */
+int spare_arrays(size_t particles, int arrays);
 
 /* cuda.cu: end the memory of particles, or leave it to somebody else. */
 void free_particles(backend *s);
