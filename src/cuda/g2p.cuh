@@ -478,47 +478,62 @@ static __device__ __forceinline__ void try_particle(const pass_view &s, uint32_t
 {
     place at = load_place(s.p, k);
     gathered from = gather(stencil<WIDTH, DEPTH>(at), tile);
-    mat F = load_mat(s.p, F_FIRST, k);
-    F = mat_mad(F, s.inv_h * s.dt(), mat_mul(from.grad, F));
-    deformation r =
-        return_particle(s, F, s.p.array[J_P][k], s.p.array[THETA_C][k], s.p.array[THETA_S][k]);
+    deformation r = {load_mat(s.p, F_FIRST, k), s.p.array[J_P][k]};
+    const float theta_c = s.p.array[THETA_C][k], theta_s = s.p.array[THETA_S][k];
+    r.F_E = mat_mad(r.F_E, s.inv_h * s.dt(), mat_mul(from.grad, r.F_E));
+    const strain e(r.F_E);
+    if (step07_beyond(e.E, e.J, theta_c, theta_s))
+        r = return_particle(s, r.F_E, r.J_P, theta_c, theta_s);
     vec v = APIC ? from.v : vec_mad(from.v, s.blend, load_velocity(s.p, k));
-    if (s.bodies && s.grid.bodies[block])
+    if (s.bodies && s.grid.bodies[block] && may_touch(s, block, at))
         collide_at(s, block, &at, &v);
     float stretch = mat_dot(r.F_E, r.F_E);
     if (!(is_slow(s, v) && is_sound(stretch, r.J_P)))
         note_bad(s.out, row_of(s, k), vec_norm2(v), stretch, r.J_P);
 }
 
-/* Whether the stencils of a block reach a wild node. */
-static __device__ bool reaches_wild(const pass_view &s, const uint32_t *near)
+/* Whether the stencils of a home reach a wild node. By a warp. */
+static __device__ bool reaches_wild(const pass_view &s, uint32_t home)
 {
-    bool wild = false;
-    if (threadIdx.x < DIRECTIONS && near[threadIdx.x] != NO_BLOCK)
-        wild = ((const uint16_t *)s.grid.wild)[near[threadIdx.x]] != 0;
-    return __syncthreads_or(wild);
+    const uint32_t lane = threadIdx.x & 31;
+    uint32_t block = NO_BLOCK;
+    if (home < s.grid.home_count && lane < DIRECTIONS)
+        block = s.grid.near[home * DIRECTIONS + lane];
+    const bool wild = block != NO_BLOCK && ((const uint16_t *)s.grid.wild)[block] != 0;
+    return __any_sync(0xffffffffu, wild);
 }
 
-/* Everything at once for the blocks that reach wild nodes, and no particle changes. */
+/* Everything at once for the blocks that reach wild nodes, and no particle changes. Each warp looks at a home
+ * of its own; then all threads go through those that do, seldom any. */
 template <int WIDTH, int DEPTH, bool APIC>
 static __global__ void __launch_bounds__(THREADS, 2) try_kernel(const pass_view s)
 {
+    const uint32_t warps = THREADS / 32, warp = threadIdx.x / 32;
     __shared__ velocity_tile<WIDTH, DEPTH, APIC> tile;
     __shared__ uint32_t near[DIRECTIONS];
+    __shared__ bool reached[warps];
     if (s.halted() || !s.out->wild || !sums_hold(s.out))
         return;
-    for (uint32_t block = blockIdx.x; block < s.grid.home_count; block += gridDim.x) {
+    for (uint32_t from = blockIdx.x; from < s.grid.home_count; from += warps * gridDim.x) {
+        const bool mine = reaches_wild(s, from + warp * gridDim.x);
+        if ((threadIdx.x & 31) == 0)
+            reached[warp] = mine;
         __syncthreads();
-        near_load(s.grid, block, near);
+        for (uint32_t n = 0; n < warps; n++) {
+            const uint32_t block = from + n * gridDim.x;
+            if (!reached[n])
+                continue;
+            near_load(s.grid, block, near);
+            __syncthreads();
+            tile_fetch<THREADS>(s, near, tile);
+            __pipeline_wait_prior(0);
+            __syncthreads();
+            uint32_t first = s.grid.first[block], end = first + s.grid.count[block];
+            for (uint32_t k = first + threadIdx.x; k < end; k += blockDim.x)
+                try_particle<WIDTH, DEPTH, APIC>(s, block, k, tile);
+            __syncthreads();
+        }
         __syncthreads();
-        if (!reaches_wild(s, near))
-            continue;
-        tile_fetch<THREADS>(s, near, tile);
-        __pipeline_wait_prior(0);
-        __syncthreads();
-        uint32_t first = s.grid.first[block], end = first + s.grid.count[block];
-        for (uint32_t k = first + threadIdx.x; k < end; k += blockDim.x)
-            try_particle<WIDTH, DEPTH, APIC>(s, block, k, tile);
     }
 }
 
