@@ -150,6 +150,7 @@ firn_status cuda_create(const backend_problem *problem, backend **out)
     s->node_bytes = s->apic ? 16 : 32;
     s->array_count = s->apic ? ARRAYS_APIC : ARRAYS_FLIP;
     s->run = kernels_find(s->settings);
+    s->overlaps = kernels_overlap();
     firn_status status = make_tools(s);
     if (status != FIRN_OK) {
         cuda_destroy(&s);

@@ -421,15 +421,15 @@ template <int WIDTH, int DEPTH, bool APIC>
 static __global__ void __launch_bounds__(G2P_THREADS, G2P_BLOCKS) g2p_kernel(const pass_view s)
 {
     __shared__ g2p_memory<WIDTH, DEPTH, APIC> shared;
-    const bool is_due = g2p_is_due(s); /* memory answers this together with what follows */
     const uint32_t block = blockIdx.x, first = s.grid.first[block], count = s.grid.count[block];
     const bool meets = s.bodies ? s.grid.bodies[block] != 0 : false;
     near_load(s.grid, block, shared.near);
-    if (!is_due)
-        return;
     const uint32_t end = first + count, begin = whole_sector(first);
     if (is_among(begin + threadIdx.x, first, end))
         shared.stage[0].fetch(s.p, begin + threadIdx.x);
+    await_previous(); /* particles are as they were since P2G */
+    if (!g2p_is_due(s))
+        return;
     __syncthreads();
     tile_fetch<G2P_THREADS>(s, shared.near, shared.tile);
     __pipeline_wait_prior(0);
@@ -455,6 +455,7 @@ static __global__ void __launch_bounds__(G2P_THREADS, G2P_BLOCKS) g2p_kernel(con
  * would slow down all the others. */
 static __global__ void __launch_bounds__(COLLIDE_THREADS, 4) collide_kernel(const pass_view s)
 {
+    await_previous();
     if (!g2p_is_due(s))
         return;
     particle_limits limits;
@@ -512,6 +513,7 @@ static __global__ void __launch_bounds__(THREADS, 2) try_kernel(const pass_view 
     __shared__ velocity_tile<WIDTH, DEPTH, APIC> tile;
     __shared__ uint32_t near[DIRECTIONS];
     __shared__ bool reached[warps];
+    await_previous();
     if (s.halted() || !s.out->wild || !sums_hold(s.out))
         return;
     for (uint32_t from = blockIdx.x; from < s.grid.home_count; from += warps * gridDim.x) {

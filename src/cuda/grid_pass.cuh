@@ -83,6 +83,7 @@ static __device__ __forceinline__ node_motion load_motion(const pass_view &s, ui
 template <int WIDTH, bool APIC>
 static __global__ void __launch_bounds__(THREADS) grid_kernel(const pass_view s)
 {
+    await_previous();
     if (s.halted())
         return;
     const uint32_t blocks = THREADS / BLOCK_CELLS;
@@ -111,6 +112,7 @@ static __global__ void __launch_bounds__(THREADS) grid_kernel(const pass_view s)
 template <int WIDTH, bool APIC>
 static __global__ void __launch_bounds__(BLOCK_CELLS, 8) grid_bodies_kernel(const pass_view s)
 {
+    await_previous();
     if (s.halted())
         return;
     const int node = threadIdx.x;

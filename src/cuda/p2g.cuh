@@ -227,6 +227,7 @@ static __global__ void __launch_bounds__(p2g_shape<WIDTH, APIC>::THREADS,
     const int threads = p2g_shape<WIDTH, APIC>::THREADS;
     __shared__ __align__(16) int tile[(APIC ? 4 : 7) * T::SIZE];
     __shared__ uint32_t near[DIRECTIONS];
+    invite_next();
     if (s.halted())
         return;
     uint32_t block = blockIdx.x, first = s.grid.first[block], count = s.grid.count[block];

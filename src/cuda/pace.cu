@@ -154,6 +154,7 @@ static __device__ void choose(pace_state *p, const pace_rules &rules)
 static __global__ void turn_kernel(outcome *out, const pace_rules rules, pace_state *p,
                                    uint4 *nodes, size_t count)
 {
+    await_previous();
     if (*(volatile uint32_t *)&p->now.halted != GOES_ON)
         return;
     const size_t first = (size_t)blockIdx.x * THREADS + threadIdx.x;
@@ -181,8 +182,9 @@ void pace_turn_launch(const pass_view *pass, const pace_rules *rules, pace_state
     size_t bytes = rules->settings.transfer == FIRN_APIC ? 16 : 32;
     size_t words = (size_t)pass->grid.block_count * BLOCK_CELLS * bytes / sizeof(uint4);
     size_t blocks = (words + THREADS - 1) / THREADS;
-    turn_kernel<<<(unsigned)(blocks < CLEAR_BLOCKS ? blocks : CLEAR_BLOCKS), THREADS, 0, stream>>>(
-        pass->out, *rules, p, (uint4 *)pass->grid.nodes, words);
+    launch_behind(pass->overlaps, turn_kernel,
+                  (unsigned)(blocks < CLEAR_BLOCKS ? blocks : CLEAR_BLOCKS), THREADS, stream,
+                  pass->out, *rules, p, (uint4 *)pass->grid.nodes, words);
 }
 
 void pace_end_launch(const pass_view *pass, pace_state *p, cudaStream_t stream)

@@ -149,6 +149,7 @@ typedef struct pass_view {
     float gravity[3];
     float reach; /* cells from a particle to the farthest node of its stencil, along an axis */
     bool planar;
+    bool overlaps; /* kernels are launched close behind each other: launch.cuh */
     stress_series_plan series;
 
     __device__ bool halted() const
@@ -236,6 +237,7 @@ struct backend {
     const collider_set *colliders;
     bool apic;
     size_t node_bytes;
+    bool overlaps; /* see pass_view */
     kernels run;
     cudaStream_t stream;
     cudaEvent_t mark[MARKS];
@@ -300,6 +302,7 @@ void bodies_free(device_bodies *bodies);
 
 /* transfer.cu */
 kernels kernels_find(const firn_settings *settings);
+bool kernels_overlap(void);
 
 /* solve.cu: what step 6 has to know of the nodes, between P2G and the grid pass; then, from v* to v^{n+1}.
  * FIRN_BLOWUP when it does not converge. */

@@ -3,6 +3,7 @@
 #define FIRN_CUDA_STENCIL_CUH
 
 #include "cuda/fixed.cuh"
+#include "cuda/launch.cuh"
 #include "cuda/state.cuh"
 #include "method/snow_law.h"
 #include "method/spline.h"

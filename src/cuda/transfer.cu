@@ -44,19 +44,21 @@ template <int WIDTH, int DEPTH, bool APIC> struct launch {
         const uint32_t blocks = THREADS / BLOCK_CELLS,
                        wanted = (s->grid.block_count + blocks - 1) / blocks,
                        groups = wanted < GRID_BLOCKS ? wanted : GRID_BLOCKS;
-        grid_kernel<WIDTH, APIC><<<groups, THREADS, 0, stream>>>(*s);
+        launch_behind(s->overlaps, grid_kernel<WIDTH, APIC>, groups, THREADS, stream, *s);
         if (s->bodies)
-            grid_bodies_kernel<WIDTH, APIC><<<GRID_BODIES_BLOCKS, BLOCK_CELLS, 0, stream>>>(*s);
+            launch_behind(s->overlaps, grid_bodies_kernel<WIDTH, APIC>, GRID_BODIES_BLOCKS,
+                          BLOCK_CELLS, stream, *s);
     }
     static void g2p(const pass_view *s, cudaStream_t stream)
     {
-        g2p_kernel<WIDTH, DEPTH, APIC><<<s->grid.home_count, G2P_THREADS, 0, stream>>>(*s);
+        launch_behind(s->overlaps, g2p_kernel<WIDTH, DEPTH, APIC>, s->grid.home_count, G2P_THREADS,
+                      stream, *s);
         if (s->bodies)
-            collide_kernel<<<COLLIDE_BLOCKS, COLLIDE_THREADS, 0, stream>>>(*s);
+            launch_behind(s->overlaps, collide_kernel, COLLIDE_BLOCKS, COLLIDE_THREADS, stream, *s);
     }
     static void try_g2p(const pass_view *s, cudaStream_t stream)
     {
-        try_kernel<WIDTH, DEPTH, APIC><<<TRY_BLOCKS, THREADS, 0, stream>>>(*s);
+        launch_behind(s->overlaps, try_kernel<WIDTH, DEPTH, APIC>, TRY_BLOCKS, THREADS, stream, *s);
     }
     static void volumes(const pass_view *s, cudaStream_t stream)
     {
@@ -73,6 +75,11 @@ template <int WIDTH, int DEPTH, bool APIC> struct launch {
         return k;
     }
 };
+
+bool kernels_overlap(void)
+{
+    return knows_to_wait(collide_kernel);
+}
 
 kernels kernels_find(const firn_settings *settings)
 {
