@@ -84,6 +84,7 @@ void forget_particles(backend *s)
     s->start[0] = s->start[1] = s->start[2] = NULL;
     s->grid = s->old = (grid_view){};
     s->hash_keys = NULL;
+    s->queue = NULL;
     s->hash_values = s->cell_count = s->counters = NULL;
     s->home_capacity = s->old_capacity = s->node_capacity = 0;
 }
@@ -221,7 +222,7 @@ double cuda_memory(const firn_settings *settings, size_t particles, size_t activ
     double arrays =
         kept + 2 + spare_arrays(particles, kept) + 3; /* sorting; cells before the first sort */
     double homes = (double)particles / 128 + 1024, blocks = 4 * homes + 4096;
-    double per_home = DIRECTIONS * 4 + BLOCK_CELLS * 4 + EIGHTHS * 4 + 2 * 8,
+    double per_home = DIRECTIONS * 4 + BLOCK_CELLS * 4 + EIGHTHS * 4 + 4 + 2 * 8,
            per_block = 2 * 16 + 8 + 4 + 1 + 3 * 12;
     double nodes = 1.125 * (double)active_blocks * BLOCK_CELLS;
     double solving = settings->integrator == FIRN_EXPLICIT

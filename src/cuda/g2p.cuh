@@ -421,7 +421,8 @@ template <int WIDTH, int DEPTH, bool APIC>
 static __global__ void __launch_bounds__(G2P_THREADS, G2P_BLOCKS) g2p_kernel(const pass_view s)
 {
     __shared__ g2p_memory<WIDTH, DEPTH, APIC> shared;
-    const uint32_t block = blockIdx.x, first = s.grid.first[block], count = s.grid.count[block];
+    const uint32_t block = my_home(s.grid), first = s.grid.first[block],
+                   count = s.grid.count[block];
     const bool meets = s.bodies ? s.grid.bodies[block] != 0 : false;
     near_load(s.grid, block, shared.near);
     const uint32_t end = first + count, begin = whole_sector(first);

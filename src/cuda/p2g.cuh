@@ -230,7 +230,8 @@ static __global__ void __launch_bounds__(p2g_shape<WIDTH, APIC>::THREADS,
     invite_next();
     if (s.halted())
         return;
-    uint32_t block = blockIdx.x, first = s.grid.first[block], count = s.grid.count[block];
+    const uint32_t block = my_home(s.grid), first = s.grid.first[block],
+                   count = s.grid.count[block];
     near_load(s.grid, block, near);
     for (int n = threadIdx.x; n < (APIC ? 4 : 7) * T::SIZE / 4; n += threads)
         ((int4 *)tile)[n] = make_int4(0, 0, 0, 0);

@@ -9,7 +9,10 @@
 #include "cuda/state.cuh"
 
 enum { SORT_THREADS = 256 };
-enum counter { HOMES, BLOCKS, CURSOR, DENSEST, FULL, COUNTERS = SORT_COUNTERS };
+enum counter { HOMES, BLOCKS, CURSOR, DENSEST, FULL, FULLER, EMPTIER, COUNTERS = SORT_COUNTERS };
+
+/* Particles of a home that is to be begun early: half of what there is at eight a cell. */
+enum { FULLER_FROM = 256 };
 
 #define EMPTY_KEY 0xffffffffffffffffull
 
@@ -21,6 +24,7 @@ typedef struct sort_view {
     uint32_t hash_mask;
     uint32_t home_capacity, block_capacity;
     uint32_t *cell_count; /* BLOCK_CELLS a home */
+    uint32_t *queue;
     uint32_t *counters;
     particles_view p;
     uint32_t *key, *order;
@@ -165,7 +169,7 @@ static __global__ void next_keys(const sort_view s, const grid_view old)
 /* ---- Blocks ----------------------------------------------------------------------------------- */
 
 /* Where a home's particles will lie, and how many it has. By a warp. */
-static __device__ void place_home(const sort_view &s, uint32_t home, uint32_t lane)
+static __device__ void place_home(const sort_view &s, uint32_t home, uint32_t lane, uint32_t homes)
 {
     uint32_t a = s.cell_count[home * BLOCK_CELLS + lane];
     uint32_t b = s.cell_count[home * BLOCK_CELLS + 32 + lane];
@@ -179,6 +183,10 @@ static __device__ void place_home(const sort_view &s, uint32_t home, uint32_t la
     s.grid.count[home] = sum;
     s.grid.first[home] = atomicAdd(&s.counters[CURSOR], sum);
     atomicMax(&s.counters[DENSEST], most);
+    if (sum >= FULLER_FROM)
+        s.queue[atomicAdd(&s.counters[FULLER], 1)] = home;
+    else
+        s.queue[homes - 1 - atomicAdd(&s.counters[EMPTIER], 1)] = home;
 }
 
 /* The block in one direction of a home. In 2D there is only one layer. */
@@ -204,7 +212,7 @@ static __global__ void surround(const sort_view s, bool planar)
     const uint32_t homes = s.counters[HOMES];
     if (home >= homes || homes > s.home_capacity)
         return;
-    place_home(s, home, lane);
+    place_home(s, home, lane, homes);
     if (lane < DIRECTIONS)
         find_near(s, home, (int)lane, homes, planar);
 }
@@ -298,6 +306,7 @@ static void free_table(backend *s)
     device_free(&s->hash_keys);
     device_free(&s->hash_values);
     device_free(&s->cell_count);
+    device_free(&s->queue);
     s->home_capacity = 0;
 }
 
@@ -347,6 +356,7 @@ static firn_status make_table(backend *s, size_t homes)
         {&s->hash_keys, s->hash_size * sizeof *s->hash_keys},
         {&s->hash_values, s->hash_size * sizeof *s->hash_values},
         {&s->cell_count, homes * BLOCK_CELLS * sizeof *s->cell_count},
+        {&s->queue, homes * sizeof *s->queue},
     };
     for (size_t n = 0; n < sizeof wanted / sizeof *wanted && status == FIRN_OK; n++)
         status = device_allocate(wanted[n].pointer, wanted[n].bytes, "blocks");
@@ -380,6 +390,7 @@ static sort_view view_of(backend *s)
     v.home_capacity = (uint32_t)s->home_capacity;
     v.block_capacity = (uint32_t)blocks_for(s->home_capacity);
     v.cell_count = s->cell_count;
+    v.queue = s->queue;
     v.counters = s->counters;
     v.p = s->p;
     v.key = s->key;

@@ -31,7 +31,7 @@ extern "C" {
 }
 
 enum { STAGING_ROWS = 16384 };   /* that cross at a time */
-enum { SORT_COUNTERS = 5 };      /* sort.cu */
+enum { SORT_COUNTERS = 7 };      /* sort.cu */
 enum { SPARE_BYTES = 64 << 20 }; /* for spare arrays, but one at least */
 
 enum {
@@ -77,6 +77,7 @@ typedef struct grid_view {
     int4 *at;        /* coordinates: first node / 4 */
     uint32_t *first; /* home blocks: their particles */
     uint32_t *count;
+    uint32_t *queue;            /* home blocks, the fuller ones first; NULL: as they are numbered */
     uint32_t *near;             /* home blocks: DIRECTIONS blocks around */
     collider_bits *bodies;      /* within reach of a home's particles */
     collider_bits *node_bodies; /* within reach of a block's nodes */
@@ -255,6 +256,7 @@ struct backend {
     bool sorted, places_known;
 
     grid_view grid, old; /* of the old one, the lists of homes: during sorts */
+    uint32_t *queue;     /* see grid_view; on the GPU */
     size_t home_capacity, old_capacity, node_capacity;
     unsigned long long *hash_keys;
     uint32_t *hash_values, *cell_count;

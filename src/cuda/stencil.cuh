@@ -75,6 +75,12 @@ static __device__ __forceinline__ char *node_at(const grid_view &grid, uint32_t 
     return grid.nodes + ((size_t)block * BLOCK_CELLS + (size_t)node) * (size_t)node_bytes;
 }
 
+/* The home of this CUDA block: those with most to do begin first, so that processors end together. */
+static __device__ __forceinline__ uint32_t my_home(const grid_view &grid)
+{
+    return grid.queue ? grid.queue[blockIdx.x] : blockIdx.x;
+}
+
 /* The blocks around a home, by the first threads. */
 static __device__ __forceinline__ void near_load(const grid_view &grid, uint32_t home,
                                                  uint32_t *near)

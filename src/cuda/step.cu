@@ -8,6 +8,9 @@ extern "C" {
 /* Steps between two sorts, at most. It changes speed, never results. */
 enum { SORT_EVERY = 48 };
 
+/* Beyond so many homes the last ones no longer count. */
+enum { QUEUED = 8192 };
+
 /* ---- Limits ----------------------------------------------------------------------------------- */
 
 static double float_of(uint32_t bits)
@@ -44,6 +47,7 @@ static pass_view pass_of(backend *s)
     pass.now = &s->pace->now;
     pass.p = s->p;
     pass.grid = s->grid;
+    pass.grid.queue = s->grid.home_count < QUEUED ? s->queue : NULL;
     pass.bodies = s->bodies.set;
     pass.out = s->out;
     pass.home = s->key;
@@ -285,7 +289,8 @@ firn_status cuda_step(backend *s, const step_plan *plan, step_report *report)
 
 /* How many steps to launch at once. What is launched beyond a halt does nothing but take a little time, so
  * not many more than can be taken before the next sort: no particle leaves its margin until the fastest has
- * crossed a cell; after that, the last sort is the best guess. */
+ * crossed a cell; after that, the last sort is the best guess, and one more: a step too many costs less than to
+ * come back for one. */
 static uint32_t steps_ahead(const backend *s, const step_batch *batch)
 {
     pace_limits limits = pace_limits_of(&s->most);
@@ -293,7 +298,7 @@ static uint32_t steps_ahead(const backend *s, const step_batch *batch)
     double dt = s->settings->time_step > 0 ? s->settings->time_step : stable;
     double sure = fmin(s->settings->cell_size / (limits.max_speed * dt), SORT_EVERY);
     uint32_t since = s->steps_since_sort;
-    uint32_t expected = (uint32_t)fmax(sure, s->steps_between_sorts);
+    uint32_t expected = (uint32_t)fmax(sure, s->steps_between_sorts + 1.0);
     uint32_t ahead = expected > since ? expected - since : 1 + since / 4;
     if (ahead > SORT_EVERY - since)
         ahead = SORT_EVERY - since;
