@@ -5,7 +5,40 @@
 
 #include "status.h"
 
-enum { CHUNK = 16384 }; /* rows at a time: each costs a GPU one wait */
+/* Rows at a time: each such chunk costs a GPU one wait; and by one thread. Sums are of pieces, in order, so that
+ * they do not depend on the number of threads. */
+enum { CHUNK = 16384, PIECE = 512, PIECES = CHUNK / PIECE };
+
+static void add(firn_stats *sum, const firn_stats *part)
+{
+    sum->mass += part->mass;
+    sum->kinetic_energy += part->kinetic_energy;
+    sum->elastic_energy += part->elastic_energy;
+    for (int a = 0; a < 3; a++) {
+        sum->momentum[a] += part->momentum[a];
+        sum->angular_momentum[a] += part->angular_momentum[a];
+    }
+    sum->max_speed = fmax(sum->max_speed, part->max_speed);
+    sum->J_P_min = fmin(sum->J_P_min, part->J_P_min);
+    sum->J_P_max = fmax(sum->J_P_max, part->J_P_max);
+}
+
+static void measure_chunk(const measure_rows *rows, int d, const size_t *width, firn_stats *stats)
+{
+    firn_stats parts[PIECES];
+    const int count = (int)((rows->count + PIECE - 1) / PIECE);
+#pragma omp parallel for schedule(dynamic)
+    for (int n = 0; n < count; n++) {
+        const size_t first = (size_t)n * PIECE, left = rows->count - first;
+        measure_rows piece = {.count = left < PIECE ? left : PIECE, .inv_D = rows->inv_D};
+        for (firn_attribute a = 0; a < FIRN_STATE_ATTRIBUTES; a++)
+            piece.values[a] = rows->values[a] + first * width[a];
+        parts[n] = (firn_stats){.J_P_min = INFINITY, .J_P_max = -INFINITY};
+        (d == 3 ? measure_particles3 : measure_particles2)(&piece, &parts[n]);
+    }
+    for (int n = 0; n < count; n++)
+        add(stats, &parts[n]);
+}
 
 firn_status measure(const firn_sim *sim, firn_kernel kernel, firn_stats *stats)
 {
@@ -32,7 +65,7 @@ firn_status measure(const firn_sim *sim, firn_kernel kernel, firn_stats *stats)
             values += CHUNK * width[a];
         }
         if (status == FIRN_OK)
-            (d == 3 ? measure_particles3 : measure_particles2)(&rows, stats);
+            measure_chunk(&rows, d, width, stats);
     }
     free(buffer);
     return status;
