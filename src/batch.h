@@ -1,6 +1,6 @@
 /*
- * Explicit steps in a row: what a backend may offer besides backend.h, where each word to the host costs as
- * much as a part of a step.
+ * What a backend may offer besides backend.h, where each word to the host costs as much as a part of a step:
+ * explicit steps in a row, and copies of the particles that need no wait.
  */
 #ifndef FIRN_SRC_BATCH_H
 #define FIRN_SRC_BATCH_H
@@ -21,7 +21,12 @@ typedef struct step_batch {
  * even with none done. */
 typedef firn_status batch_fn(backend *self, step_batch *batch, step_report *report);
 
+/* A copy of the particles as they are now, of which any thread may ask `get`, `limits` and `bounds` while steps go
+ * on, and which it ends by `destroy`; NULL when there is no room. */
+typedef firn_status freeze_fn(backend *self, backend **copy);
+
 /* NULL for backends that gain nothing by it. */
 batch_fn *batch_of(const backend_ops *ops);
+freeze_fn *freeze_of(const backend_ops *ops);
 
 #endif

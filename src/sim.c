@@ -134,6 +134,8 @@ static firn_status try_step(firn_sim *sim, time_step_choice choice, double limit
 
 firn_status firn_sim_step(firn_sim *sim)
 {
+    if (sim->is_still)
+        return fail(FIRN_USAGE, "this copy of a simulation stands still and cannot step");
     if (sim->blown_up)
         return fail(FIRN_BLOWUP, "the simulation blew up at step %llu and cannot go on",
                     (unsigned long long)sim->step);
@@ -149,8 +151,8 @@ firn_status firn_sim_step(firn_sim *sim)
  * limit steps. */
 static bool may_run_ahead(firn_sim *sim)
 {
-    return batch_of(sim->ops) && sim->step > 0 && !sim->blown_up && flow_steps(sim) > 1 &&
-           !sim->colliders.limits_steps && !sim_choose(sim).implicit;
+    return batch_of(sim->ops) && sim->step > 0 && !sim->blown_up && !sim->is_still &&
+           flow_steps(sim) > 1 && !sim->colliders.limits_steps && !sim_choose(sim).implicit;
 }
 
 /* As many steps as the backend takes at a time, perhaps none. */

@@ -28,6 +28,7 @@ struct firn_sim {
     double dt_limit; /* the largest step to try next, after one that failed; 0 = none */
     size_t active_nodes;
     bool blown_up;
+    bool is_still; /* a copy that never steps and owns its state, ids and objects only */
     firn_progress progress;
 };
 

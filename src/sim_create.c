@@ -13,11 +13,13 @@ void firn_sim_destroy(firn_sim **sim)
         return;
     if ((*sim)->state)
         (*sim)->ops->destroy(&(*sim)->state);
-    collider_set_clear(&(*sim)->colliders);
-    flow_clear(&(*sim)->flow);
     free((*sim)->ids);
     free((*sim)->objects);
-    firn_scene_destroy(&(*sim)->scene);
+    if (!(*sim)->is_still) {
+        collider_set_clear(&(*sim)->colliders);
+        flow_clear(&(*sim)->flow);
+        firn_scene_destroy(&(*sim)->scene);
+    }
     free(*sim);
     *sim = NULL;
 }
@@ -421,6 +423,8 @@ static firn_status copy_attribute(const firn_sim *sim, firn_attribute attribute,
 /* Into a fresh backend, so that those that sort their particles need no second way in. */
 firn_status firn_sim_set_particles(firn_sim *sim, const firn_particles *changes)
 {
+    if (sim->is_still)
+        return fail(FIRN_USAGE, "this copy of a simulation stands still and cannot be changed");
     if (sim->blown_up)
         return fail(FIRN_BLOWUP, "the simulation blew up at step %llu and cannot be changed",
                     (unsigned long long)sim->step);

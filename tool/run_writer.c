@@ -5,11 +5,13 @@
 #include <stdlib.h>
 
 #include "console.h"
+#include "firn/still.h"
 #include "run_folder.h"
 
 enum { SLOTS = 2 };
 
 typedef struct slot {
+    firn_sim *still; /* to be copied from first; NULL: the frame is complete */
     firn_frame frame;
     unsigned formats;
 } slot;
@@ -67,9 +69,16 @@ static firn_status write_index(const run_writer *w, unsigned format, int last)
     return status;
 }
 
-static firn_status write_slot(const run_writer *w, const slot *s)
+static firn_status capture(const run_writer *w, slot *s, const firn_sim *sim)
 {
-    firn_status status = FIRN_OK;
+    firn_export how = export_of(w->settings, FIRN_FORMAT_VTKHDF);
+    return firn_frame_capture(sim, firn_export_attributes(s->formats, &how), &s->frame);
+}
+
+static firn_status write_slot(const run_writer *w, slot *s)
+{
+    firn_status status = s->still ? capture(w, s, s->still) : FIRN_OK;
+    firn_sim_destroy(&s->still);
     for (unsigned format = 1; format <= s->formats && status == FIRN_OK; format <<= 1) {
         if (!(s->formats & format))
             continue;
@@ -142,7 +151,7 @@ static int wait_for_room(run_writer *w, int most)
     return code;
 }
 
-int run_writer_put(run_writer *w, const firn_sim *sim, unsigned formats)
+int run_writer_put(run_writer *w, firn_sim *sim, unsigned formats)
 {
     int code = wait_for_room(w, SLOTS - 1);
     if (code || !formats)
@@ -150,9 +159,10 @@ int run_writer_put(run_writer *w, const firn_sim *sim, unsigned formats)
     pthread_mutex_lock(&w->lock);
     slot *s = &w->slots[(w->first + w->count) % SLOTS];
     pthread_mutex_unlock(&w->lock);
-    firn_export how = export_of(w->settings, FIRN_FORMAT_VTKHDF);
     s->formats = formats;
-    firn_status status = firn_frame_capture(sim, firn_export_attributes(formats, &how), &s->frame);
+    firn_status status = firn_sim_freeze(sim, &s->still);
+    if (status == FIRN_OK && !s->still)
+        status = capture(w, s, sim);
     if (status != FIRN_OK)
         return console_failure(status);
     pthread_mutex_lock(&w->lock);
@@ -177,8 +187,10 @@ void run_writer_destroy(run_writer **writer)
     pthread_cond_broadcast(&w->changed);
     pthread_mutex_unlock(&w->lock);
     pthread_join(w->thread, NULL);
-    for (int k = 0; k < SLOTS; k++)
+    for (int k = 0; k < SLOTS; k++) {
+        firn_sim_destroy(&w->slots[k].still);
         firn_frame_clear(&w->slots[k].frame);
+    }
     free(w->message);
     pthread_cond_destroy(&w->changed);
     pthread_mutex_destroy(&w->lock);

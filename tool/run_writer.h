@@ -19,8 +19,9 @@ typedef struct run_writer run_writer;
 /* `folder` and `settings` are borrowed for its life. */
 int run_writer_create(const char *folder, const firn_settings *settings, run_writer **writer);
 
-/* Copy the particles as they are now, to be written in these formats; waits for room. */
-int run_writer_put(run_writer *w, const firn_sim *sim, unsigned formats);
+/* Copy the particles as they are now, to be written in these formats; waits for room. A GPU keeps the copy until the
+ * thread fetches it (firn/still.h): the simulation must not end before the writer. */
+int run_writer_put(run_writer *w, firn_sim *sim, unsigned formats);
 
 /* Until everything handed over is on the disk. */
 int run_writer_wait(run_writer *w);

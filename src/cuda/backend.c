@@ -21,3 +21,8 @@ batch_fn *batch_of(const backend_ops *ops)
 {
     return ops == &cuda_backend ? cuda_steps : NULL;
 }
+
+freeze_fn *freeze_of(const backend_ops *ops)
+{
+    return ops == &cuda_backend ? cuda_freeze : NULL;
+}

@@ -92,8 +92,13 @@ void forget_particles(backend *s)
 void cuda_destroy(backend **self)
 {
     backend *s = *self;
+    *self = NULL;
     if (!s)
         return;
+    if (s->still) {
+        cuda_thaw(s, s->stream);
+        return;
+    }
     free_particles(s);
     sort_free(s);
     solver_free(&s->solver);
@@ -111,7 +116,6 @@ void cuda_destroy(backend **self)
     if (s->stream)
         cudaStreamDestroy(s->stream);
     free(s);
-    *self = NULL;
 }
 
 static firn_status make_tools(backend *s)

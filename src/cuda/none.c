@@ -34,3 +34,9 @@ batch_fn *batch_of(const backend_ops *ops)
     (void)ops;
     return NULL;
 }
+
+freeze_fn *freeze_of(const backend_ops *ops)
+{
+    (void)ops;
+    return NULL;
+}

@@ -273,6 +273,7 @@ struct backend {
     outcome *seen;     /* pinned, on the host */
     pace_state *pace;  /* on the GPU */
     pace_state *shown; /* pinned, on the host */
+    void *still;       /* of a copy that stands still: all its memory on the GPU */
     double largest_mass, least_mass, largest_strain;
     uint64_t steps;
     bool limits_known;
@@ -312,6 +313,12 @@ firn_status solver_note(backend *s, const pass_view *pass);
 firn_status cuda_solve(backend *s, const step_plan *plan, step_report *report);
 void solver_free(solver **self);
 double solver_memory(const firn_settings *settings, double particles, double nodes);
+
+/* still.cu: the end of a copy, once the stream gets there. */
+void cuda_thaw(backend *copy, cudaStream_t stream);
+
+/* values.cu: where every row is, in memory that the next sort takes back. */
+void know_places(const backend *s);
 
 /* values.cu: wave speeds from materials and volumes; and limits as G2P finds them (with APIC, `inv_D_reach`
  * is above 0). */

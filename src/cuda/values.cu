@@ -177,8 +177,7 @@ static __global__ void get_places(const get_places_view p)
     }
 }
 
-/* Where every row is, in memory that the next sort takes back. */
-static void know_places(const backend *s)
+void know_places(const backend *s)
 {
     backend *cache = (backend *)s;
     if (!s->sorted || s->places_known || s->count == 0)

@@ -1,5 +1,6 @@
 /* Particles given as arrays: defaults for those left out, and refusal of what cannot be
  * simulated, with the row and the name of the value. */
+#include "firn/still.h"
 #include "physics.h"
 
 enum { COUNT = 5 };
@@ -260,6 +261,46 @@ static void test_changes(void **state)
     }
 }
 
+/* A copy keeps what it was made of while the simulation goes on, and after it has sorted its particles. */
+static void test_still(void **state)
+{
+    (void)state;
+    for (int d = 2; d <= 3; d++) {
+        firn_sim *sim = make_sim(make_scene(
+            (method){d, "quadratic", APIC},
+            "  cell_size: 0.05\n"
+            "snow:\n  - shape: {box: {center: [0, 0.5, 0], size: [0.2, 0.2, 0.2]}}\n"
+            "    sampling: {method: lattice, particles_per_cell: 4}\n    velocity: [1, -4, 0]\n"));
+        for (int steps = 0; steps < 8; steps += 7) {
+            while (firn_sim_steps(sim) < (uint64_t)steps)
+                assert_int_equal(firn_sim_step(sim), FIRN_OK);
+            firn_sim *still = NULL;
+            cloud before = cloud_of(sim);
+            const double time = firn_sim_time(sim);
+            assert_int_equal(firn_sim_freeze(sim, &still), FIRN_OK);
+            assert_true((still != NULL) == !strcmp(firn_sim_backend(sim), "cuda"));
+            for (int n = 0; n < 60; n++)
+                assert_int_equal(firn_sim_step(sim), FIRN_OK);
+            if (still) {
+                cloud after = cloud_of(still), moved = cloud_of(sim);
+                assert_true(firn_sim_time(still) == time);
+                for (firn_attribute a = 0; a < FIRN_STATE_ATTRIBUTES; a++)
+                    assert_memory_equal(after.values[a], before.values[a],
+                                        before.count * sizeof(double) *
+                                            (size_t)firn_attribute_components(a, d));
+                assert_memory_not_equal(moved.values[FIRN_POSITION], before.values[FIRN_POSITION],
+                                        before.count * sizeof(double) * (size_t)d);
+                assert_int_equal(firn_sim_step(still), FIRN_USAGE);
+                cloud_free(&after);
+                cloud_free(&moved);
+            }
+            firn_sim_destroy(&still);
+            cloud_free(&before);
+        }
+        firn_sim_destroy(&sim);
+    }
+}
+
 int main(int argc, char **argv)
 {
     use_backend(argc, argv);
@@ -267,7 +308,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_bad_values),     cmocka_unit_test(test_bad_ids),
         cmocka_unit_test(test_missing_arrays), cmocka_unit_test(test_defaults),
         cmocka_unit_test(test_none),           cmocka_unit_test(test_reading),
-        cmocka_unit_test(test_changes),
+        cmocka_unit_test(test_changes),        cmocka_unit_test(test_still),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
