@@ -7,7 +7,7 @@
 
 /* Rows at a time: each such chunk costs a GPU one wait; and by one thread. Sums are of pieces, in order, so that
  * they do not depend on the number of threads. */
-enum { CHUNK = 16384, PIECE = 512, PIECES = CHUNK / PIECE };
+enum { CHUNK = 65536, PIECE = 512, PIECES = CHUNK / PIECE };
 
 static void add(firn_stats *sum, const firn_stats *part)
 {

@@ -30,7 +30,7 @@ extern "C" {
 #include "status.h"
 }
 
-enum { STAGING_ROWS = 16384 };   /* that cross at a time */
+enum { STAGING_ROWS = 65536 };   /* that cross at a time */
 enum { SORT_COUNTERS = 7 };      /* sort.cu */
 enum { SPARE_BYTES = 64 << 20 }; /* for spare arrays, but one at least */
 
