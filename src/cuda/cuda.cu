@@ -65,10 +65,7 @@ double cuda_free_memory(void)
 
 void free_particles(backend *s)
 {
-    for (int a = 0; a < ARRAYS_APIC; a++)
-        device_free(&s->p.array[a]);
-    for (int a = 0; a <= ARRAYS_APIC; a++)
-        device_free(&s->spare[a]);
+    device_free(&s->pages);
     device_free(&s->key);
     device_free(&s->order);
     for (int a = 0; a < 3; a++)
@@ -79,7 +76,8 @@ void free_particles(backend *s)
 void forget_particles(backend *s)
 {
     s->p = (particles_view){};
-    memset(s->spare, 0, sizeof s->spare);
+    s->home = (homes_view){};
+    s->pages = NULL;
     s->key = s->order = NULL;
     s->start[0] = s->start[1] = s->start[2] = NULL;
     s->grid = s->old = (grid_view){};
@@ -165,20 +163,20 @@ firn_status cuda_create(const backend_problem *problem, backend **out)
     return FIRN_OK;
 }
 
-static __global__ void number_rows(uint32_t *row, float *F_zz, uint32_t count)
+static __global__ void number_rows(particles_view p, uint32_t count)
 {
     uint32_t k = blockIdx.x * THREADS + threadIdx.x;
     if (k >= count)
         return;
-    row[k] = k;
-    F_zz[k] = 1; /* plane strain in 2D */
+    p[k].row() = k;
+    p[k][F_FIRST + 8] = 1; /* plane strain in 2D */
 }
 
 /* One is enough; with more, fewer kernels do. */
 int spare_arrays(size_t particles, int arrays)
 {
     size_t most = SPARE_BYTES / (sizeof(float) * (particles + 1));
-    return most < 1 ? 1 : most > (size_t)arrays + 1 ? arrays + 1 : (int)most;
+    return most < 1 ? 1 : most > (size_t)arrays ? arrays : (int)most;
 }
 
 firn_status cuda_resize(backend *s, size_t count)
@@ -189,16 +187,15 @@ firn_status cuda_resize(backend *s, size_t count)
     cudaStreamSynchronize(s->stream);
     free_particles(s);
     sort_free(s);
-    size_t bytes = count * sizeof(float);
-    firn_status status = FIRN_OK;
-    for (int a = 0; a < s->array_count && status == FIRN_OK; a++) {
-        status = device_allocate(&s->p.array[a], bytes, "particles");
-        if (status == FIRN_OK)
-            status = cuda_check(cudaMemset(s->p.array[a], 0, bytes), "clearing memory");
-    }
+    size_t bytes = count * sizeof(float), pages = (count + PAGE_SLOTS - 1) / PAGE_SLOTS;
     s->spare_count = spare_arrays(count, s->array_count);
-    for (int a = 0; a < s->spare_count && status == FIRN_OK; a++)
-        status = device_allocate(&s->spare[a], bytes, "particles");
+    uint32_t page = (uint32_t)(s->array_count + s->spare_count) * PAGE_SLOTS;
+    firn_status status = device_allocate(&s->pages, pages * page * sizeof(float), "particles");
+    if (status == FIRN_OK)
+        status =
+            cuda_check(cudaMemset(s->pages, 0, pages * page * sizeof(float)), "clearing memory");
+    s->p = (particles_view){s->pages, page};
+    s->home = (homes_view){NULL, page};
     if (status == FIRN_OK)
         status = device_allocate(&s->key, bytes, "particles");
     if (status == FIRN_OK)
@@ -212,8 +209,8 @@ firn_status cuda_resize(backend *s, size_t count)
     s->sorted = s->limits_known = s->places_known = s->drifted = false;
     s->steps = 0;
     if (status == FIRN_OK && count > 0) {
-        number_rows<<<(unsigned)((count + THREADS - 1) / THREADS), THREADS>>>(
-            (uint32_t *)s->p.array[ROW], s->p.array[F_FIRST + 8], (uint32_t)count);
+        number_rows<<<(unsigned)((count + THREADS - 1) / THREADS), THREADS>>>(s->p,
+                                                                              (uint32_t)count);
         status = cuda_check(cudaDeviceSynchronize(), "numbering particles");
     }
     return status;

@@ -213,7 +213,7 @@ static __device__ __forceinline__ bool is_sound(float stretch, float J)
 
 static __device__ __forceinline__ uint32_t row_of(const pass_view &s, uint32_t k)
 {
-    return ((const uint32_t *)s.p.array[ROW])[k];
+    return s.p[k].row();
 }
 
 /* Step 9, for particles of a block that a body may reach: v, and a push out of it. */
@@ -229,11 +229,10 @@ static __device__ __noinline__ void collide_at(const pass_view &s, uint32_t bloc
         at->e[a] += __double2int_rn(shift[a] / s.cell_size * 0x1p26);
 }
 
-static __device__ __forceinline__ void store_velocity(const particles_view &p, uint32_t k,
-                                                      const vec &v)
+static __device__ __forceinline__ void store_velocity(particle q, const vec &v)
 {
     for (int a = 0; a < 3; a++)
-        p.array[V_X + a][k] = v.e[a];
+        q[V_X + a] = v.e[a];
 }
 
 /* Step 10. */
@@ -251,9 +250,9 @@ static __device__ __forceinline__ void move(const pass_view &s, uint32_t k, cons
         at.e[a] += __float2int_rn(v.e[a] * per_step);
         int cell = at.e[a] >> PLACE_BITS;
         drifted = drifted || cell < -1 || cell > 4;
-        ((int *)s.p.array[AT_X + a])[k] = at.e[a];
+        s.p[k].place(a) = at.e[a];
     }
-    store_velocity(s.p, k, v);
+    store_velocity(s.p[k], v);
     if (drifted)
         s.out->drifted = 1;
 }
@@ -291,7 +290,7 @@ template <bool APIC> struct staged_particles {
     {
 #pragma unroll
         for (int n = 0; n < count; n++)
-            __pipeline_memcpy_async(&value[to + n][threadIdx.x], &p.array[first_array + n][k],
+            __pipeline_memcpy_async(&value[to + n][threadIdx.x], &p[k][first_array + n],
                                     sizeof(float));
     }
 
@@ -369,12 +368,12 @@ static __device__ __forceinline__ bool update(const pass_view &s, uint32_t block
     vec v = APIC ? from.v : vec_mad(from.v, s.blend, stage.v());
     bool touches = meets && may_touch(s, block, stage.at());
     if (touches)
-        store_velocity(s.p, k, v);
+        store_velocity(s.p[k], v);
     else
         move(s, k, v, stage.at(), limits);
     if (APIC) {
         limits->add_affine(from.B, (WIDTH == 4 ? 3.0f : 4.0f) * s.reach);
-        store_mat(s.p, B_FIRST, k, from.B);
+        store_mat(s.p[k], B_FIRST, from.B);
     }
     mat F = stage.F();
     float J = stage[STAGED_J_P], theta_c = stage[STAGED_THETA_C], theta_s = stage[STAGED_THETA_S];
@@ -388,10 +387,10 @@ static __device__ __forceinline__ bool update(const pass_view &s, uint32_t block
         float stretch = mat_dot(F, F);
         if (!is_sound(stretch, J))
             note_bad(s.out, row_of(s, k), vec_norm2(v), stretch, J);
-        s.p.array[J_P][k] = J;
+        s.p[k][J_P] = J;
     }
     limits->add_stress(stage[STAGED_LOG_WAVE2], stage[STAGED_XI], J, e);
-    store_mat(s.p, F_FIRST, k, F);
+    store_mat(s.p[k], F_FIRST, F);
     return touches;
 }
 
@@ -463,8 +462,8 @@ static __global__ void __launch_bounds__(COLLIDE_THREADS, 4) collide_kernel(cons
     for (uint32_t n = blockIdx.x * COLLIDE_THREADS + threadIdx.x; n < s.out->touching;
          n += gridDim.x * COLLIDE_THREADS) {
         uint32_t k = s.touching[n];
-        vec v = load_velocity(s.p, k);
-        place at = load_place(s.p, k);
+        vec v = load_velocity(s.p[k]);
+        place at = load_place(s.p[k]);
         collide_at(s, s.home[k], &at, &v);
         move(s, k, v, at, &limits);
     }
@@ -478,15 +477,15 @@ template <int WIDTH, int DEPTH, bool APIC>
 static __device__ __forceinline__ void try_particle(const pass_view &s, uint32_t block, uint32_t k,
                                                     const velocity_tile<WIDTH, DEPTH, APIC> &tile)
 {
-    place at = load_place(s.p, k);
+    const particle q = s.p[k];
+    place at = load_place(q);
     gathered from = gather(stencil<WIDTH, DEPTH>(at), tile);
-    deformation r = {load_mat(s.p, F_FIRST, k), s.p.array[J_P][k]};
-    const float theta_c = s.p.array[THETA_C][k], theta_s = s.p.array[THETA_S][k];
+    deformation r = {load_mat(q, F_FIRST), q[J_P]};
     r.F_E = mat_mad(r.F_E, s.inv_h * s.dt(), mat_mul(from.grad, r.F_E));
     const strain e(r.F_E);
-    if (step07_beyond(e.E, e.J, theta_c, theta_s))
-        r = return_particle(s, r.F_E, r.J_P, theta_c, theta_s);
-    vec v = APIC ? from.v : vec_mad(from.v, s.blend, load_velocity(s.p, k));
+    if (step07_beyond(e.E, e.J, q[THETA_C], q[THETA_S]))
+        r = return_particle(s, r.F_E, r.J_P, q[THETA_C], q[THETA_S]);
+    vec v = APIC ? from.v : vec_mad(from.v, s.blend, load_velocity(q));
     if (s.bodies && s.grid.bodies[block] && may_touch(s, block, at))
         collide_at(s, block, &at, &v);
     float stretch = mat_dot(r.F_E, r.F_E);

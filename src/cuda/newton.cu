@@ -93,8 +93,8 @@ static __global__ void __launch_bounds__(NEWTON_THREADS) forces_kernel(const sol
     shared.load(s);
     double largest = 0, unit = MEASURE ? 1 : solve_unit(s);
     for (uint32_t k = first + threadIdx.x; k < first + count; k += NEWTON_THREADS) {
-        const stencil<WIDTH, DEPTH> at(load_place(p, k));
-        mat F_E = load_mat(p, F_FIRST, k), F = deformed<WIDTH, DEPTH>(s, at, F_E, shared.tile);
+        const stencil<WIDTH, DEPTH> at(load_place(p[k]));
+        mat F_E = load_mat(p[k], F_FIRST), F = deformed<WIDTH, DEPTH>(s, at, F_E, shared.tile);
         mat P = snow_stress(F, svd_polar(svd_of(F)), hardened(p, k));
         mat t = mat_scale(mat_mul_t(P, F_E), -1 / s.pass.cell_size);
         largest = fmax(largest, scatter_force<WIDTH, DEPTH, MEASURE>(at, t, unit, shared));
@@ -119,8 +119,8 @@ static __global__ void __launch_bounds__(NEWTON_THREADS) energy_kernel(const sol
     exact_clear(&sum);
     shared.load(s);
     for (uint32_t k = first + threadIdx.x; k < first + count; k += NEWTON_THREADS) {
-        const stencil<WIDTH, DEPTH> at(load_place(p, k));
-        mat F_E = load_mat(p, F_FIRST, k), F = deformed<WIDTH, DEPTH>(s, at, F_E, shared.tile);
+        const stencil<WIDTH, DEPTH> at(load_place(p[k]));
+        mat F_E = load_mat(p[k], F_FIRST), F = deformed<WIDTH, DEPTH>(s, at, F_E, shared.tile);
         exact_add(&sum, snow_energy(F, svd_polar(svd_of(F)), hardened(p, k)));
     }
     if (!solve_sum_is_complete(s.control, &sum))

@@ -59,20 +59,18 @@ static __device__ __forceinline__ float row_size(const mat &m, int a)
     return fabsf(m.m[a][0]) + fabsf(m.m[a][1]) + fabsf(m.m[a][2]);
 }
 
-static __device__ __forceinline__ vec framed_velocity(const pass_view &s, uint32_t k)
+static __device__ __forceinline__ vec framed_velocity(const pass_view &s, particle q)
 {
     vec frame = {{s.frame(0), s.frame(1), s.frame(2)}};
-    return vec_sub(load_velocity(s.p, k), frame);
+    return vec_sub(load_velocity(q), frame);
 }
 
 /* -dt V0 P F_E^T / h, in units of a sum; its columns go with the slopes along the axes. */
-static __device__ __forceinline__ mat impulse_of(const pass_view &s, uint32_t k, float scale)
+static __device__ __forceinline__ mat impulse_of(const pass_view &s, particle q, float scale)
 {
-    const particles_view &p = s.p;
-    mat F = load_mat(p, F_FIRST, k), E = stress_series_strain(F), stress;
-    float V0 = p.array[VOLUME][k];
-    lame hard = snow_harden(p.array[MU0][k] * V0, p.array[LAMBDA0][k] * V0, p.array[XI][k],
-                            p.array[J_P][k]);
+    mat F = load_mat(q, F_FIRST), E = stress_series_strain(F), stress;
+    float V0 = q[VOLUME];
+    lame hard = snow_harden(q[MU0] * V0, q[LAMBDA0] * V0, q[XI], q[J_P]);
     float dilation = stress_series_dilation(F);
     if (stress_series_holds(&s.series, E, dilation)) {
         stress = stress_series(E, dilation, hard, &s.series);
@@ -96,13 +94,13 @@ static __device__ __forceinline__ void add_weighed(const stencil<WIDTH, DEPTH> &
 
 /* (m_i, m_i v_i) += w_ip (m, m v) and dt f_i += t grad w_ip, separately: FLIP needs v_i before forces. */
 template <int WIDTH, int DEPTH>
-static __device__ __forceinline__ void scatter_flip(const pass_view &s, uint32_t k, int *tile)
+static __device__ __forceinline__ void scatter_flip(const pass_view &s, particle q, int *tile)
 {
     using T = tile_shape<WIDTH, DEPTH>;
-    const stencil<WIDTH, DEPTH> at(load_place(s.p, k));
-    float m = s.p.array[MASS][k], M = m * s.mass_scale();
-    vec P = vec_scale(framed_velocity(s, k), m * s.momentum_scale());
-    mat t = impulse_of(s, k, s.force_scale());
+    const stencil<WIDTH, DEPTH> at(load_place(q));
+    float m = q[MASS], M = m * s.mass_scale();
+    vec P = vec_scale(framed_velocity(s, q), m * s.momentum_scale());
+    mat t = impulse_of(s, q, s.force_scale());
     const float heaviest = stencil_most_weight(WIDTH, DEPTH), most = stencil_most(WIDTH, DEPTH);
     int left[7] = {__float2int_rn(M)};
     for (int a = 0; a < 3; a++) {
@@ -148,15 +146,15 @@ static __device__ __forceinline__ vec tilt(const stencil<WIDTH, DEPTH> &at, int 
 
 /* (m_i, m_i v_i + dt f_i) += w_ip (m, m v + m C (x_i - x_p)) + (0, t grad w_ip) */
 template <int WIDTH, int DEPTH>
-static __device__ __forceinline__ void scatter_apic(const pass_view &s, uint32_t k, int *tile)
+static __device__ __forceinline__ void scatter_apic(const pass_view &s, particle q, int *tile)
 {
     using T = tile_shape<WIDTH, DEPTH>;
-    const stencil<WIDTH, DEPTH> at(load_place(s.p, k));
-    float m = s.p.array[MASS][k], M = m * s.mass_scale(), scale = m * s.momentum_scale();
-    vec P = vec_scale(framed_velocity(s, k), scale);
+    const stencil<WIDTH, DEPTH> at(load_place(q));
+    float m = q[MASS], M = m * s.mass_scale(), scale = m * s.momentum_scale();
+    vec P = vec_scale(framed_velocity(s, q), scale);
     /* C (x_i - x_p) = (B / h) D^-1 h^2 d, d in cells */
-    mat Q = mat_scale(load_mat(s.p, B_FIRST, k), (WIDTH == 4 ? 3.0f : 4.0f) * scale);
-    mat t = impulse_of(s, k, s.momentum_scale());
+    mat Q = mat_scale(load_mat(q, B_FIRST), (WIDTH == 4 ? 3.0f : 4.0f) * scale);
+    mat t = impulse_of(s, q, s.momentum_scale());
     int left[4] = {__float2int_rn(M)};
     for (int a = 0; a < 3; a++) {
         float size = fabsf(P.e[a]) + row_size(Q, a) * s.reach;
@@ -241,9 +239,9 @@ static __global__ void __launch_bounds__(p2g_shape<WIDTH, APIC>::THREADS,
         if (k < first)
             continue;
         if (APIC)
-            scatter_apic<WIDTH, DEPTH>(s, k, tile);
+            scatter_apic<WIDTH, DEPTH>(s, s.p[k], tile);
         else
-            scatter_flip<WIDTH, DEPTH>(s, k, tile);
+            scatter_flip<WIDTH, DEPTH>(s, s.p[k], tile);
     }
     __syncthreads();
     tile_flush<WIDTH, DEPTH, APIC>(s, near, tile);

@@ -82,9 +82,9 @@ static __device__ __forceinline__ mat gather_gradient(const stencil<WIDTH, DEPTH
 /* A particle's Lame values times V0, hardened. */
 static __device__ __forceinline__ lame hardened(const particles_view &p, uint32_t k)
 {
-    real V0 = p.array[VOLUME][k];
-    return snow_harden(p.array[MU0][k] * V0, p.array[LAMBDA0][k] * V0, p.array[XI][k],
-                       p.array[J_P][k]);
+    const particle q = p[k];
+    real V0 = q[VOLUME];
+    return snow_harden(q[MU0] * V0, q[LAMBDA0] * V0, q[XI], q[J_P]);
 }
 
 #endif

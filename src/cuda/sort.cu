@@ -129,7 +129,7 @@ static __global__ void first_keys(const sort_view s, const int *x, const int *y,
     uint32_t home = find_or_add(s, make_int4(cell[0] >> 2, cell[1] >> 2, cell[2] >> 2, 0), HOMES, 0,
                                 s.home_capacity);
     for (int a = 0; a < 3; a++)
-        place_in(&((int *)s.p.array[AT_X + a])[k], cell[a] & 3);
+        place_in(&s.p[k].place(a), cell[a] & 3);
     take_cell(s, k, home, (cell[0] & 3) + 4 * (cell[1] & 3) + 16 * (cell[2] & 3));
 }
 
@@ -147,10 +147,11 @@ static __global__ void next_keys(const sort_view s, const grid_view old)
     if (threadIdx.x < DIRECTIONS)
         wanted[threadIdx.x] = 0;
     __syncthreads();
-    const int *x = (const int *)s.p.array[AT_X], *y = (const int *)s.p.array[AT_Y],
-              *z = (const int *)s.p.array[AT_Z];
-    for (uint32_t k = first + threadIdx.x; k < first + count; k += SORT_THREADS)
-        wanted[direction_of(x[k] >> PLACE_BITS, y[k] >> PLACE_BITS, z[k] >> PLACE_BITS)] = 1;
+    for (uint32_t k = first + threadIdx.x; k < first + count; k += SORT_THREADS) {
+        const particle q = s.p[k];
+        wanted[direction_of(q.place(0) >> PLACE_BITS, q.place(1) >> PLACE_BITS,
+                            q.place(2) >> PLACE_BITS)] = 1;
+    }
     __syncthreads();
     if (threadIdx.x < DIRECTIONS && wanted[threadIdx.x]) {
         int4 at = old.at[block];
@@ -161,7 +162,9 @@ static __global__ void next_keys(const sort_view s, const grid_view old)
     }
     __syncthreads();
     for (uint32_t k = first + threadIdx.x; k < first + count; k += SORT_THREADS) {
-        int cx = x[k] >> PLACE_BITS, cy = y[k] >> PLACE_BITS, cz = z[k] >> PLACE_BITS;
+        const particle q = s.p[k];
+        int cx = q.place(0) >> PLACE_BITS, cy = q.place(1) >> PLACE_BITS,
+            cz = q.place(2) >> PLACE_BITS;
         take_cell(s, k, home[direction_of(cx, cy, cz)], (cx & 3) + 4 * (cy & 3) + 16 * (cz & 3));
     }
 }
@@ -247,17 +250,10 @@ static __device__ uint32_t rebased(uint32_t at)
     return at - (uint32_t)((int)at >> PLACE_BITS >> 2) * (4u << PLACE_BITS);
 }
 
-enum { MOVES = ARRAYS_APIC + 1 };
-
-/* Arrays to bring into the new order at a time. By value. */
-typedef struct move_view {
-    int count, places, home; /* those before `places` are offsets; `home` (or -1) is of keys */
-    const uint32_t *from[MOVES];
-    uint32_t *to[MOVES];
-} move_view;
-
-/* The first move finds the order, for all. */
-template <bool FIRST> static __global__ void move_arrays(const sort_view s, const move_view m)
+/* Brings some arrays into the new order, `by` places on, where nothing is kept. The first move finds the order,
+ * for all. */
+template <bool FIRST>
+static __global__ void move_arrays(const sort_view s, int first, int count, int by)
 {
     const uint32_t k = blockIdx.x * SORT_THREADS + threadIdx.x;
     if (k >= s.count || is_full(s))
@@ -265,15 +261,22 @@ template <bool FIRST> static __global__ void move_arrays(const sort_view s, cons
     const uint32_t to = FIRST ? find_order(s, k) : s.order[k];
     if (FIRST)
         s.order[k] = to;
+    const uint32_t *from_slot = (const uint32_t *)s.p[k].first;
+    uint32_t *to_slot = (uint32_t *)s.p[to].first;
 #pragma unroll 4
-    for (int n = 0; n < m.count; n++) {
-        uint32_t value = m.from[n][k];
-        if (n < m.places)
+    for (int a = first; a < first + count; a++) {
+        uint32_t value = from_slot[PAGE_SLOTS * a];
+        if (a >= AT_X && a <= AT_Z)
             value = rebased(value);
-        if (n == m.home)
-            value /= BLOCK_CELLS;
-        m.to[n][to] = value;
+        to_slot[PAGE_SLOTS * (a + by)] = value;
     }
+}
+
+static __global__ void keep_home(const sort_view s, homes_view home)
+{
+    const uint32_t k = blockIdx.x * SORT_THREADS + threadIdx.x;
+    if (k < s.count && !is_full(s))
+        home[s.order[k]] = s.key[k] / BLOCK_CELLS;
 }
 
 /* ---- On the host ------------------------------------------------------------------------------ */
@@ -415,49 +418,33 @@ static void launch_keys(backend *s)
         v, s->settings->dimensions == 2);
 }
 
-static void swap_arrays(float **a, float **b)
-{
-    float *c = *a;
-    *a = *b;
-    *b = c;
-}
-
-/* Bring every array and the keys, which become homes, into the new order, as many at a time as there are spare
- * arrays. */
+/* Bring every array into the new order, as many at a time as there is room for: up if the room is behind the
+ * last, else down. Then it is at the other end, and takes the homes. */
 static void launch_moves(backend *s)
 {
     const sort_view v = view_of(s);
     const unsigned blocks = groups(s->count);
-    float **arrays[MOVES];
-    for (int a = 0; a < s->array_count; a++)
-        arrays[a] = &s->p.array[a];
-    arrays[s->array_count] = (float **)&s->key;
-    const int all = s->array_count + 1;
-    for (int first = 0; first < all && s->count > 0; first += s->spare_count) {
-        move_view m = {};
-        m.count = all - first < s->spare_count ? all - first : s->spare_count;
-        m.places = AT_Z + 1 - first;
-        m.home = all - 1 - first;
-        for (int n = 0; n < m.count; n++) {
-            m.from[n] = (const uint32_t *)*arrays[first + n];
-            m.to[n] = (uint32_t *)s->spare[n];
-        }
-        if (first == 0)
-            move_arrays<true><<<blocks, SORT_THREADS, 0, s->stream>>>(v, m);
+    const bool up = s->p.first == s->pages;
+    const int all = s->array_count, room = s->spare_count, by = up ? room : -room;
+    for (int done = 0; done < all && s->count > 0; done += room) {
+        const int count = all - done < room ? all - done : room;
+        const int first = up ? all - done - count : done;
+        if (done == 0)
+            move_arrays<true><<<blocks, SORT_THREADS, 0, s->stream>>>(v, first, count, by);
         else
-            move_arrays<false><<<blocks, SORT_THREADS, 0, s->stream>>>(v, m);
-        for (int n = 0; n < m.count; n++)
-            swap_arrays(arrays[first + n], &s->spare[n]);
+            move_arrays<false><<<blocks, SORT_THREADS, 0, s->stream>>>(v, first, count, by);
     }
+    s->p.first += by * PAGE_SLOTS;
+    s->home.first = (uint32_t *)s->pages + (up ? 0 : all * PAGE_SLOTS);
+    if (s->count > 0)
+        keep_home<<<blocks, SORT_THREADS, 0, s->stream>>>(v, s->home);
 }
 
 /* The order is found and taken while the host waits only for the numbers of blocks. */
 static firn_status try_sort(backend *s, bool *is_full)
 {
     const particles_view p = s->p;
-    uint32_t *const key = s->key;
-    float *spare[MOVES];
-    memcpy(spare, s->spare, sizeof spare);
+    const homes_view home = s->home;
     launch_keys(s);
     cudaMemcpyAsync(s->counted, s->counters, COUNTERS * sizeof *s->counted, cudaMemcpyDeviceToHost,
                     s->stream);
@@ -470,8 +457,7 @@ static firn_status try_sort(backend *s, bool *is_full)
     if (status == FIRN_OK && !*is_full)
         return FIRN_OK;
     s->p = p;
-    s->key = key;
-    memcpy(s->spare, spare, sizeof spare);
+    s->home = home;
     return status;
 }
 

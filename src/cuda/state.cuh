@@ -43,34 +43,78 @@ enum {
 
 #define NO_BLOCK UINT32_MAX
 
-/* Arrays of one 4-byte value a particle. */
+/* Arrays of one 4-byte value a particle; first those that G2P reads, in one go. */
 enum particle_array {
-    AT_X,
-    AT_Y,
-    AT_Z, /* int32_t: offset from the home block's first cell */
     V_X,
     V_Y,
     V_Z,
+    AT_X,
+    AT_Y,
+    AT_Z,    /* int32_t: offset from the home block's first cell */
     F_FIRST, /* row major */
     J_P = F_FIRST + 9,
-    MASS,
-    VOLUME,
-    MU0,
-    LAMBDA0,
     XI,
     THETA_C,
     THETA_S,
     LOG_WAVE2, /* of the squared wave speed of soft snow */
-    ROW,       /* uint32_t */
-    B_FIRST,   /* B / h, row major; only with APIC */
+    MASS,
+    VOLUME,
+    MU0,
+    LAMBDA0,
+    ROW,     /* uint32_t */
+    B_FIRST, /* B / h, row major; only with APIC */
     ARRAYS_FLIP = B_FIRST,
     ARRAYS_APIC = B_FIRST + 9,
 };
 
+/* Arrays lie interleaved: of each 32 slots, a page, first 32 values of one array, then of the next. So all
+ * values of a particle are at fixed distances from its first. */
+enum { PAGE_SLOTS = 32 };
+
+static __host__ __device__ inline size_t page_place(uint32_t slot, uint32_t page)
+{
+    return (size_t)(slot / PAGE_SLOTS) * page + slot % PAGE_SLOTS;
+}
+
+/* The values of one particle. */
+struct particle {
+    float *first;
+
+    __host__ __device__ float &operator[](int array) const
+    {
+        return first[PAGE_SLOTS * array];
+    }
+    __host__ __device__ int &place(int axis) const
+    {
+        return ((int *)first)[PAGE_SLOTS * (AT_X + axis)];
+    }
+    __host__ __device__ uint32_t &row() const
+    {
+        return ((uint32_t *)first)[PAGE_SLOTS * ROW];
+    }
+};
+
 /* By value to kernels. */
 typedef struct particles_view {
-    float *array[ARRAYS_APIC];
+    float *first;  /* value of the first slot */
+    uint32_t page; /* values from a page to the next, in which there is room for more arrays */
+
+    __host__ __device__ particle operator[](uint32_t slot) const
+    {
+        return particle{first + page_place(slot, page)};
+    }
 } particles_view;
+
+/* One more array, in the place that the last sort left free: of 4-byte numbers, by slots. */
+typedef struct homes_view {
+    uint32_t *first; /* NULL: not sorted yet */
+    uint32_t page;
+
+    __host__ __device__ uint32_t &operator[](uint32_t slot) const
+    {
+        return first[page_place(slot, page)];
+    }
+} homes_view;
 
 typedef struct grid_view {
     uint32_t home_count, block_count;
@@ -143,7 +187,7 @@ typedef struct pass_view {
     grid_view grid;
     const collider_set *bodies; /* on the GPU; NULL without colliders */
     outcome *out;
-    const uint32_t *home; /* of a slot */
+    homes_view home;    /* of a slot */
     uint32_t *touching; /* slots of particles that may touch a body, as many as the outcome says */
     float inv_h, blend;
     double cell_size, origin;
@@ -246,10 +290,10 @@ struct backend {
     size_t count;
     int array_count;
     particles_view p;
-    float *spare[ARRAYS_APIC +
-                 1]; /* more arrays, for sorts; between them the first is a list of slots */
-    int spare_count;
-    uint32_t *key, *order; /* one a particle; between sorts: home block of a slot, slot of a row */
+    float *pages;          /* of p, with room for more arrays: sorts move all by as many */
+    int spare_count;       /* at least one */
+    homes_view home;       /* of a slot, in that room */
+    uint32_t *key, *order; /* one a particle; between sorts: a list of slots, slot of a row */
     int32_t *start[3];     /* cells of the rows; until they are sorted */
     double *staging;       /* values on their way out, on the GPU */
     void *host_staging;    /* and in, on the host */

@@ -106,12 +106,12 @@ struct place {
     int e[3];
 };
 
-static __device__ __forceinline__ place load_place(const particles_view &p, uint32_t slot)
+static __device__ __forceinline__ place load_place(particle q)
 {
     place at;
 #pragma unroll
     for (int a = 0; a < 3; a++)
-        at.e[a] = ((const int *)p.array[AT_X + a])[slot];
+        at.e[a] = q.place(a);
     return at;
 }
 
@@ -159,26 +159,25 @@ template <int WIDTH, int DEPTH> struct stencil {
     }
 };
 
-static __device__ __forceinline__ mat load_mat(const particles_view &p, int first, uint32_t slot)
+static __device__ __forceinline__ mat load_mat(particle q, int first)
 {
     mat m;
 #pragma unroll
     for (int i = 0; i < 9; i++)
-        m.m[i / 3][i % 3] = p.array[first + i][slot];
+        m.m[i / 3][i % 3] = q[first + i];
     return m;
 }
 
-static __device__ __forceinline__ void store_mat(const particles_view &p, int first, uint32_t slot,
-                                                 const mat &m)
+static __device__ __forceinline__ void store_mat(particle q, int first, const mat &m)
 {
 #pragma unroll
     for (int i = 0; i < 9; i++)
-        p.array[first + i][slot] = m.m[i / 3][i % 3];
+        q[first + i] = m.m[i / 3][i % 3];
 }
 
-static __device__ __forceinline__ vec load_velocity(const particles_view &p, uint32_t slot)
+static __device__ __forceinline__ vec load_velocity(particle q)
 {
-    vec v = {{p.array[V_X][slot], p.array[V_Y][slot], p.array[V_Z][slot]}};
+    vec v = {{q[V_X], q[V_Y], q[V_Z]}};
     return v;
 }
 

@@ -50,8 +50,8 @@ static pass_view pass_of(backend *s)
     pass.grid.queue = s->grid.home_count < QUEUED ? s->queue : NULL;
     pass.bodies = s->bodies.set;
     pass.out = s->out;
-    pass.home = s->key;
-    pass.touching = (uint32_t *)s->spare[0];
+    pass.home = s->home;
+    pass.touching = s->key;
     pass.inv_h = 1 / (float)s->settings->cell_size;
     pass.blend = s->apic ? 0 : (float)s->settings->blend;
     pass.cell_size = s->settings->cell_size;

@@ -12,10 +12,16 @@ static size_t padded(size_t bytes)
     return (bytes + 255) / 256 * 256;
 }
 
+/* Of particles, and their homes. */
+static size_t pages_of(const backend *s)
+{
+    return (s->count + PAGE_SLOTS - 1) / PAGE_SLOTS * s->p.page * sizeof(float);
+}
+
 static size_t bytes_of(const backend *s)
 {
-    size_t arrays = (size_t)s->array_count + 2 + (s->sorted ? 0 : 3);
-    return arrays * padded(s->count * sizeof(float)) +
+    size_t arrays = s->sorted ? 1 : 4;
+    return padded(pages_of(s)) + arrays * padded(s->count * sizeof(float)) +
            padded(s->grid.home_count * sizeof *s->grid.at) +
            padded(STAGING_ROWS * 9 * sizeof *s->staging);
 }
@@ -34,9 +40,11 @@ static void copy_particles(const backend *s, backend *copy)
 {
     char *next = (char *)copy->still;
     const size_t bytes = s->count * sizeof(float);
-    for (int a = 0; a < s->array_count; a++)
-        copy->p.array[a] = (float *)take(&next, s->p.array[a], bytes, s->stream);
-    copy->key = (uint32_t *)take(&next, s->key, bytes, s->stream);
+    float *pages = (float *)take(&next, s->pages, pages_of(s), s->stream);
+    copy->p = (particles_view){pages + (s->p.first - s->pages), s->p.page};
+    copy->home.page = s->home.page;
+    if (s->home.first)
+        copy->home.first = (uint32_t *)pages + (s->home.first - (uint32_t *)s->pages);
     copy->order = (uint32_t *)take(&next, s->order, bytes, s->stream);
     for (int a = 0; a < 3 && !s->sorted; a++)
         copy->start[a] = (int32_t *)take(&next, s->start[a], bytes, s->stream);

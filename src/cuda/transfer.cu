@@ -12,7 +12,8 @@ static __global__ void __launch_bounds__(THREADS) volumes_kernel(const pass_view
     uint32_t block = blockIdx.x, first = s.grid.first[block], count = s.grid.count[block];
     double cell_volume = s.cell_size * s.cell_size * (DEPTH == 1 ? 1 : s.cell_size);
     for (uint32_t k = first + threadIdx.x; k < first + count; k += THREADS) {
-        const stencil<WIDTH, DEPTH> at(load_place(s.p, k));
+        const particle q = s.p[k];
+        const stencil<WIDTH, DEPTH> at(load_place(q));
         double mass = 0;
         for (int c = 0; c < DEPTH; c++)
             for (int b = 0; b < WIDTH; b++)
@@ -26,8 +27,7 @@ static __global__ void __launch_bounds__(THREADS) volumes_kernel(const pass_view
                         fixed_low(*(unsigned long long *)node_at(s.grid, to, node, APIC ? 16 : 32));
                     mass += (double)at.w[0][i] * at.w[1][b] * at.w[2][c] * sum;
                 }
-        float m = s.p.array[MASS][k];
-        s.p.array[VOLUME][k] = (float)(m * cell_volume / (mass / s.mass_scale()));
+        q[VOLUME] = (float)(q[MASS] * cell_volume / (mass / s.mass_scale()));
     }
 }
 

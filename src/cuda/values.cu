@@ -58,6 +58,24 @@ static firn_status copy_in(void *to, const void *from, size_t bytes)
                       "copying particles to the GPU");
 }
 
+static __global__ void put_values(particles_view p, int array, uint32_t first, uint32_t count,
+                                  const float *values)
+{
+    uint32_t r = blockIdx.x * VALUE_THREADS + threadIdx.x;
+    if (r < count)
+        p[first + r][array] = values[r];
+}
+
+/* One array of some rows, 4 bytes each. */
+static firn_status put(backend *s, int array, size_t first, size_t count, const void *values)
+{
+    firn_status status = copy_in(s->staging, values, count * sizeof(float));
+    if (status == FIRN_OK && count > 0)
+        put_values<<<groups(count), VALUE_THREADS>>>(s->p, array, (uint32_t)first, (uint32_t)count,
+                                                     (const float *)s->staging);
+    return status;
+}
+
 /* One axis of positions, as cells and offsets. */
 static firn_status set_axis(backend *s, int axis, size_t first, size_t count, const double *values)
 {
@@ -76,10 +94,7 @@ static firn_status set_axis(backend *s, int axis, size_t first, size_t count, co
         offsets[r] = carried ? 0 : (int32_t)offset;
     }
     firn_status status = copy_in(s->start[axis] + first, cells, count * sizeof *cells);
-    if (status == FIRN_OK)
-        status =
-            copy_in((int32_t *)s->p.array[AT_X + axis] + first, offsets, count * sizeof *offsets);
-    return status;
+    return status == FIRN_OK ? put(s, AT_X + axis, first, count, offsets) : status;
 }
 
 static firn_status set_rows(backend *s, firn_attribute attribute, size_t first, size_t count,
@@ -101,7 +116,7 @@ static firn_status set_rows(backend *s, firn_attribute attribute, size_t first, 
             double value = values[r * (size_t)width + (size_t)k];
             column[r] = (float)(value / unit_of(s, attribute));
         }
-        status = copy_in(s->p.array[array] + first, column, count * sizeof *column);
+        status = put(s, array, first, count, column);
     }
     return status;
 }
@@ -123,18 +138,19 @@ firn_status cuda_set(backend *s, firn_attribute attribute, size_t first, size_t 
 
 /* ---- Out -------------------------------------------------------------------------------------- */
 
-static __global__ void note_places(uint32_t count, const uint32_t *row, uint32_t *place)
+static __global__ void note_places(uint32_t count, particles_view p, uint32_t *place)
 {
     uint32_t k = blockIdx.x * VALUE_THREADS + threadIdx.x;
     if (k < count)
-        place[row[k]] = k;
+        place[p[k].row()] = k;
 }
 
 typedef struct get_view {
     const uint32_t *place; /* slot of a row; NULL: the same */
     uint32_t first, count;
     int width;
-    const float *column[9];
+    particles_view p;
+    int array[9]; /* -1: zero */
     double unit;
     double *out;
 } get_view;
@@ -147,12 +163,12 @@ static __global__ void get_values(const get_view g)
     uint32_t slot = g.place ? g.place[g.first + r] : g.first + r;
     for (int k = 0; k < g.width; k++)
         g.out[(size_t)r * (size_t)g.width + (size_t)k] =
-            g.column[k] ? (double)g.column[k][slot] * g.unit : 0;
+            g.array[k] >= 0 ? (double)g.p[slot][g.array[k]] * g.unit : 0;
 }
 
 typedef struct get_places_view {
     get_view get;
-    const uint32_t *home;    /* of a slot; NULL: not sorted yet */
+    homes_view home;         /* of a slot */
     const int4 *at;          /* of homes */
     const int32_t *start[3]; /* cells of rows, when not sorted */
     double origin, cell_size;
@@ -166,8 +182,8 @@ static __global__ void get_places(const get_places_view p)
         return;
     uint32_t slot = g.place ? g.place[g.first + r] : g.first + r;
     for (int k = 0; k < g.width; k++) {
-        double cells = (double)((const int *)g.column[k])[slot] * 0x1p-26 + p.origin;
-        if (p.home) {
+        double cells = (double)g.p[slot].place(k) * 0x1p-26 + p.origin;
+        if (p.home.first) {
             int4 at = p.at[p.home[slot]];
             cells += 4.0 * (k == 0 ? at.x : k == 1 ? at.y : at.z);
         } else {
@@ -182,8 +198,8 @@ void know_places(const backend *s)
     backend *cache = (backend *)s;
     if (!s->sorted || s->places_known || s->count == 0)
         return;
-    note_places<<<groups(s->count), VALUE_THREADS, 0, s->stream>>>(
-        (uint32_t)s->count, (const uint32_t *)s->p.array[ROW], s->order);
+    note_places<<<groups(s->count), VALUE_THREADS, 0, s->stream>>>((uint32_t)s->count, s->p,
+                                                                   s->order);
     cache->places_known = true;
 }
 
@@ -196,25 +212,22 @@ static firn_status get_rows(const backend *s, firn_attribute attribute, size_t f
     g.first = (uint32_t)first;
     g.count = (uint32_t)count;
     g.width = firn_attribute_components(attribute, d);
+    g.p = s->p;
     g.unit = unit_of(s, attribute);
     g.out = s->staging;
     if (attribute == FIRN_POSITION) {
         get_places_view p = {};
-        for (int a = 0; a < d; a++) {
-            g.column[a] = s->p.array[AT_X + a];
+        for (int a = 0; a < d; a++)
             p.start[a] = s->start[a];
-        }
         p.get = g;
-        p.home = s->sorted ? s->key : NULL;
+        p.home = s->home;
         p.at = s->grid.at;
         p.origin = place_origin(s->settings);
         p.cell_size = s->settings->cell_size;
         get_places<<<groups(count), VALUE_THREADS, 0, s->stream>>>(p);
     } else {
-        for (int k = 0; k < g.width; k++) {
-            int array = array_of(attribute, k, d, s->apic);
-            g.column[k] = array < 0 ? NULL : s->p.array[array];
-        }
+        for (int k = 0; k < g.width; k++)
+            g.array[k] = array_of(attribute, k, d, s->apic);
         get_values<<<groups(count), VALUE_THREADS, 0, s->stream>>>(g);
     }
     firn_status status =
@@ -247,8 +260,8 @@ static __global__ void know_waves(particles_view p, uint32_t count)
 {
     uint32_t k = blockIdx.x * VALUE_THREADS + threadIdx.x;
     if (k < count)
-        p.array[LOG_WAVE2][k] = logf(fmaxf(p.array[LAMBDA0][k] + 2 * p.array[MU0][k], FLT_MIN) *
-                                     (p.array[VOLUME][k] / p.array[MASS][k]));
+        p[k][LOG_WAVE2] =
+            logf(fmaxf(p[k][LAMBDA0] + 2 * p[k][MU0], FLT_MIN) * (p[k][VOLUME] / p[k][MASS]));
 }
 
 void waves_launch(const particles_view *p, size_t count, cudaStream_t stream)
@@ -283,13 +296,12 @@ static __global__ void find_limits(const pass_view s, uint32_t count, float inv_
     particle_limits limits;
     material_limits materials;
     if (k < count) {
-        vec v = load_velocity(s.p, k);
-        limits.add_velocity(v);
-        limits.add_stress(s.p.array[LOG_WAVE2][k], s.p.array[XI][k], s.p.array[J_P][k],
-                          strain(load_mat(s.p, F_FIRST, k)));
+        const particle q = s.p[k];
+        limits.add_velocity(load_velocity(q));
+        limits.add_stress(q[LOG_WAVE2], q[XI], q[J_P], strain(load_mat(q, F_FIRST)));
         if (inv_D_reach > 0)
-            limits.add_affine(load_mat(s.p, B_FIRST, k), inv_D_reach);
-        materials.add(s.p.array[MASS][k], s.p.array[THETA_C][k], s.p.array[THETA_S][k]);
+            limits.add_affine(load_mat(q, B_FIRST), inv_D_reach);
+        materials.add(q[MASS], q[THETA_C], q[THETA_S]);
     }
     __syncwarp();
     limits.tell(&s.out->most);
@@ -306,8 +318,8 @@ void limits_launch(const pass_view *pass, size_t count, float inv_D_reach, cudaS
 /* ---- Bounds ----------------------------------------------------------------------------------- */
 
 typedef struct bounds_view {
-    const int *offset[3];
-    const uint32_t *home;
+    particles_view p;
+    homes_view home;
     const int4 *at;
     const int32_t *start[3];
     uint32_t count;
@@ -320,8 +332,8 @@ static __global__ void find_bounds(const bounds_view b)
     for (int a = 0; a < 3; a++) {
         int low = INT32_MAX, high = INT32_MIN;
         if (k < b.count) {
-            int cell = b.home ? b.offset[a][k] >> PLACE_BITS : b.start[a][k];
-            if (b.home) {
+            int cell = b.home.first ? b.p[k].place(a) >> PLACE_BITS : b.start[a][k];
+            if (b.home.first) {
                 int4 at = b.at[b.home[k]];
                 cell += 4 * (a == 0 ? at.x : a == 1 ? at.y : at.z);
             }
@@ -346,11 +358,10 @@ void cuda_bounds(const backend *s, double low[3], double high[3])
     int found[6] = {INT32_MAX, INT32_MAX, INT32_MAX, INT32_MIN, INT32_MIN, INT32_MIN};
     if (s->count > 0) {
         bounds_view b = {};
-        for (int a = 0; a < 3; a++) {
-            b.offset[a] = (const int *)s->p.array[AT_X + a];
+        for (int a = 0; a < 3; a++)
             b.start[a] = s->start[a];
-        }
-        b.home = s->sorted ? s->key : NULL;
+        b.p = s->p;
+        b.home = s->home;
         b.at = s->grid.at;
         b.count = (uint32_t)s->count;
         b.low = (int *)s->staging;
@@ -374,7 +385,7 @@ typedef struct reshape_view {
     int arrays;
     const uint32_t *row;     /* of the old state, by rows of the new one */
     const uint32_t *place;   /* slot of an old row; NULL: the same */
-    const uint32_t *home;    /* of a slot; NULL: not sorted */
+    homes_view home;         /* of a slot */
     const int4 *at;          /* of homes */
     const int32_t *start[3]; /* cells of old rows, when not sorted */
     int32_t *to_start[3];
@@ -390,16 +401,16 @@ static __global__ void move_rows(const reshape_view v)
     uint32_t slot = v.place ? v.place[v.row[r]] : v.row[r];
     for (int a = 0; a < v.arrays; a++)
         if (a != ROW)
-            v.to.array[a][r] = v.from.array[a][slot];
+            v.to[r][a] = v.from[slot][a];
     for (int a = 0; a < 3; a++) {
-        int at = ((const int *)v.from.array[AT_X + a])[slot];
-        int cell = v.home ? at >> PLACE_BITS : v.start[a][slot];
-        if (v.home) {
+        int at = v.from[slot].place(a);
+        int cell = v.home.first ? at >> PLACE_BITS : v.start[a][slot];
+        if (v.home.first) {
             int4 block = v.at[v.home[slot]];
             cell += 4 * (a == 0 ? block.x : a == 1 ? block.y : block.z);
         }
         v.to_start[a][r] = cell;
-        ((int *)v.to.array[AT_X + a])[r] = at & ((1 << PLACE_BITS) - 1);
+        v.to[r].place(a) = at & ((1 << PLACE_BITS) - 1);
     }
 }
 
@@ -416,7 +427,7 @@ static firn_status copy_rows(backend *old, backend *s, const uint32_t *row, size
         v.arrays = s->array_count;
         v.row = on_gpu;
         v.place = old->sorted ? old->order : NULL;
-        v.home = old->sorted ? old->key : NULL;
+        v.home = old->home;
         v.at = old->grid.at;
         for (int a = 0; a < 3; a++) {
             v.start[a] = old->start[a];
