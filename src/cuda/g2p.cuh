@@ -201,10 +201,24 @@ static __device__ __forceinline__ deformation return_particle(const pass_view &s
     return r;
 }
 
-static __device__ __forceinline__ bool is_slow(const pass_view &s, const vec &v)
-{
-    return vec_norm2(v) <= s.cell_speed() * s.cell_speed();
-}
+/* What a step does with velocities, read once: in a loop with copies on their way it would be read each time. */
+struct strides {
+    float cells;    /* dt / h */
+    float units;    /* of places */
+    float fastest2; /* the square of a cell a step */
+
+    __device__ __forceinline__ explicit strides(const pass_view &s)
+    {
+        cells = s.inv_h * s.dt();
+        units = cells * 0x1p26f;
+        fastest2 = s.cell_speed() * s.cell_speed();
+    }
+
+    __device__ __forceinline__ bool is_slow(const vec &v) const
+    {
+        return vec_norm2(v) <= fastest2;
+    }
+};
 
 static __device__ __forceinline__ bool is_sound(float stretch, float J)
 {
@@ -236,18 +250,17 @@ static __device__ __forceinline__ void store_velocity(particle q, const vec &v)
 }
 
 /* Step 10. */
-static __device__ __forceinline__ void move(const pass_view &s, uint32_t k, const vec &v, place at,
-                                            particle_limits *limits)
+static __device__ __forceinline__ void move(const pass_view &s, const strides &by, uint32_t k,
+                                            const vec &v, place at, particle_limits *limits)
 {
-    if (!is_slow(s, v)) {
+    if (!by.is_slow(v)) {
         note_bad(s.out, row_of(s, k), vec_norm2(v), 0, 1);
         return;
     }
     limits->add_velocity(v);
-    float per_step = s.dt() * s.inv_h * 0x1p26f;
     bool drifted = false;
     for (int a = 0; a < 3; a++) {
-        at.e[a] += __float2int_rn(v.e[a] * per_step);
+        at.e[a] += __float2int_rn(v.e[a] * by.units);
         int cell = at.e[a] >> PLACE_BITS;
         drifted = drifted || cell < -1 || cell > 4;
         s.p[k].place(a) = at.e[a];
@@ -359,10 +372,10 @@ static __device__ __forceinline__ bool may_touch(const pass_view &s, uint32_t bl
 
 /* One particle. Whether it may touch a body: then collide_kernel goes on from step 9. */
 template <int WIDTH, int DEPTH, bool APIC>
-static __device__ __forceinline__ bool update(const pass_view &s, uint32_t block, bool meets,
-                                              uint32_t k, const staged_particles<APIC> &stage,
-                                              const velocity_tile<WIDTH, DEPTH, APIC> &tile,
-                                              particle_limits *limits)
+static __device__ __forceinline__ bool
+update(const pass_view &s, const strides &by, uint32_t block, bool meets, uint32_t k,
+       const staged_particles<APIC> &stage, const velocity_tile<WIDTH, DEPTH, APIC> &tile,
+       particle_limits *limits)
 {
     gathered from = gather(stencil<WIDTH, DEPTH>(stage.at()), tile);
     vec v = APIC ? from.v : vec_mad(from.v, s.blend, stage.v());
@@ -370,14 +383,14 @@ static __device__ __forceinline__ bool update(const pass_view &s, uint32_t block
     if (touches)
         store_velocity(s.p[k], v);
     else
-        move(s, k, v, stage.at(), limits);
+        move(s, by, k, v, stage.at(), limits);
     if (APIC) {
         limits->add_affine(from.B, (WIDTH == 4 ? 3.0f : 4.0f) * s.reach);
         store_mat(s.p[k], B_FIRST, from.B);
     }
     mat F = stage.F();
     float J = stage[STAGED_J_P], theta_c = stage[STAGED_THETA_C], theta_s = stage[STAGED_THETA_S];
-    F = mat_mad(F, s.inv_h * s.dt(), mat_mul(from.grad, F));
+    F = mat_mad(F, by.cells, mat_mul(from.grad, F));
     strain e(F);
     if (step07_beyond(e.E, e.J, theta_c, theta_s)) {
         deformation r = return_particle(s, F, J, theta_c, theta_s);
@@ -430,6 +443,7 @@ static __global__ void __launch_bounds__(G2P_THREADS, G2P_BLOCKS) g2p_kernel(con
     await_previous(); /* particles are as they were since P2G */
     if (!g2p_is_due(s))
         return;
+    const strides by(s);
     __syncthreads();
     tile_fetch<G2P_THREADS>(s, shared.near, shared.tile);
     __pipeline_wait_prior(0);
@@ -443,7 +457,7 @@ static __global__ void __launch_bounds__(G2P_THREADS, G2P_BLOCKS) g2p_kernel(con
         __pipeline_wait_prior(1);
         bool touches = false;
         if (is_among(k, first, end))
-            touches = update(s, block, meets, k, shared.stage[turn], shared.tile, &limits);
+            touches = update(s, by, block, meets, k, shared.stage[turn], shared.tile, &limits);
         __syncwarp();
         if (meets)
             list_touching(s, touches, k);
@@ -459,13 +473,14 @@ static __global__ void __launch_bounds__(COLLIDE_THREADS, 4) collide_kernel(cons
     if (!g2p_is_due(s))
         return;
     particle_limits limits;
+    const strides by(s);
     for (uint32_t n = blockIdx.x * COLLIDE_THREADS + threadIdx.x; n < s.out->touching;
          n += gridDim.x * COLLIDE_THREADS) {
         uint32_t k = s.touching[n];
         vec v = load_velocity(s.p[k]);
         place at = load_place(s.p[k]);
         collide_at(s, s.home[k], &at, &v);
-        move(s, k, v, at, &limits);
+        move(s, by, k, v, at, &limits);
     }
     __syncwarp();
     limits.tell(&s.out->most);
@@ -489,7 +504,7 @@ static __device__ __forceinline__ void try_particle(const pass_view &s, uint32_t
     if (s.bodies && s.grid.bodies[block] && may_touch(s, block, at))
         collide_at(s, block, &at, &v);
     float stretch = mat_dot(r.F_E, r.F_E);
-    if (!(is_slow(s, v) && is_sound(stretch, r.J_P)))
+    if (!(strides(s).is_slow(v) && is_sound(stretch, r.J_P)))
         note_bad(s.out, row_of(s, k), vec_norm2(v), stretch, r.J_P);
 }
 
