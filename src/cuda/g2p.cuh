@@ -278,54 +278,39 @@ static __device__ __forceinline__ bool sums_hold(const outcome *out)
 /* ---- Values on their way ----------------------------------------------------------------------- */
 
 /*
- * What G2P reads of particles waits in shared memory, a column a thread, fetched while the thread is busy
- * with the particle before: G2P is bound by the time that memory takes to answer, and registers for values
- * on their way would cost more warps than they save.
+ * What G2P reads of particles waits in shared memory, fetched while its warp is busy with the particles before:
+ * G2P is bound by the time that memory takes to answer, and registers for values on their way would cost more
+ * warps than they save.
  */
-enum staged_value {
-    STAGED_AT,
-    STAGED_F = STAGED_AT + 3,
-    STAGED_J_P = STAGED_F + 9,
-    STAGED_XI,
-    STAGED_THETA_C,
-    STAGED_THETA_S,
-    STAGED_LOG_WAVE2,
-    STAGED_V, /* FLIP */
-    STAGED_APIC = STAGED_V,
-    STAGED_FLIP = STAGED_V + 3,
-};
-
 template <bool APIC> struct staged_particles {
-    float value[APIC ? STAGED_APIC : STAGED_FLIP][G2P_THREADS];
+    static const int FIRST = APIC ? AT_X : V_X, ARRAYS = LOG_WAVE2 + 1 - FIRST;
+    float value[G2P_THREADS / PAGE_SLOTS][ARRAYS][PAGE_SLOTS];
 
-    __device__ __forceinline__ void fetch(const particles_view &p, int first_array, int count,
-                                          int to, uint32_t k)
+    /* The slots of this warp, from a multiple of eight on: a lane copies four of them, of every fourth array. */
+    __device__ __forceinline__ void fetch(const particles_view &p, uint32_t from, uint32_t end)
     {
+        const uint32_t lane = threadIdx.x % 32, first = lane % 8 * 4, array = lane / 8;
+        if (from + first >= end)
+            return;
+        const float *values = &p[from + first][FIRST + (int)array];
+        float *to = &value[threadIdx.x / 32][array][first];
 #pragma unroll
-        for (int n = 0; n < count; n++)
-            __pipeline_memcpy_async(&value[to + n][threadIdx.x], &p[k][first_array + n],
-                                    sizeof(float));
+        for (int n = 0; n < ARRAYS; n += 4)
+            if (n + 4 <= ARRAYS || n + (int)array < ARRAYS)
+                __pipeline_memcpy_async(to + n * PAGE_SLOTS, values + n * PAGE_SLOTS,
+                                        sizeof(float4));
     }
 
-    __device__ __forceinline__ void fetch(const particles_view &p, uint32_t k)
+    __device__ __forceinline__ float operator[](int array) const
     {
-        fetch(p, AT_X, 3, STAGED_AT, k);
-        fetch(p, F_FIRST, 10, STAGED_F, k); /* and J_P */
-        fetch(p, XI, 4, STAGED_XI, k);      /* to LOG_WAVE2 */
-        if (!APIC)
-            fetch(p, V_X, 3, STAGED_V, k);
-    }
-
-    __device__ __forceinline__ float operator[](int n) const
-    {
-        return value[n][threadIdx.x];
+        return value[threadIdx.x / 32][array - FIRST][threadIdx.x % 32];
     }
 
     __device__ __forceinline__ place at() const
     {
         place r;
         for (int a = 0; a < 3; a++)
-            r.e[a] = __float_as_int(value[STAGED_AT + a][threadIdx.x]);
+            r.e[a] = __float_as_int((*this)[AT_X + a]);
         return r;
     }
 
@@ -333,15 +318,14 @@ template <bool APIC> struct staged_particles {
     {
         mat r;
         for (int n = 0; n < 9; n++)
-            r.m[n / 3][n % 3] = value[STAGED_F + n][threadIdx.x];
+            r.m[n / 3][n % 3] = (*this)[F_FIRST + n];
         return r;
     }
 
     __device__ __forceinline__ vec v() const
     {
-        const int first = APIC ? 0 : STAGED_V;
-        vec r = {{value[first][threadIdx.x], value[first + 1][threadIdx.x],
-                  value[first + 2][threadIdx.x]}};
+        const int first = APIC ? FIRST : V_X;
+        vec r = {{(*this)[first], (*this)[first + 1], (*this)[first + 2]}};
         return r;
     }
 };
@@ -389,7 +373,7 @@ update(const pass_view &s, const strides &by, uint32_t block, bool meets, uint32
         store_mat(s.p[k], B_FIRST, from.B);
     }
     mat F = stage.F();
-    float J = stage[STAGED_J_P], theta_c = stage[STAGED_THETA_C], theta_s = stage[STAGED_THETA_S];
+    float J = stage[J_P], theta_c = stage[THETA_C], theta_s = stage[THETA_S];
     F = mat_mad(F, by.cells, mat_mul(from.grad, F));
     strain e(F);
     if (step07_beyond(e.E, e.J, theta_c, theta_s)) {
@@ -402,7 +386,7 @@ update(const pass_view &s, const strides &by, uint32_t block, bool meets, uint32
             note_bad(s.out, row_of(s, k), vec_norm2(v), stretch, J);
         s.p[k][J_P] = J;
     }
-    limits->add_stress(stage[STAGED_LOG_WAVE2], stage[STAGED_XI], J, e);
+    limits->add_stress(stage[LOG_WAVE2], stage[XI], J, e);
     store_mat(s.p[k], F_FIRST, F);
     return touches;
 }
@@ -438,8 +422,8 @@ static __global__ void __launch_bounds__(G2P_THREADS, G2P_BLOCKS) g2p_kernel(con
     const bool meets = s.bodies ? s.grid.bodies[block] != 0 : false;
     near_load(s.grid, block, shared.near);
     const uint32_t end = first + count, begin = whole_sector(first);
-    if (is_among(begin + threadIdx.x, first, end))
-        shared.stage[0].fetch(s.p, begin + threadIdx.x);
+    const uint32_t warp = threadIdx.x & ~31u;
+    shared.stage[0].fetch(s.p, begin + warp, end);
     await_previous(); /* particles are as they were since P2G */
     if (!g2p_is_due(s))
         return;
@@ -451,10 +435,10 @@ static __global__ void __launch_bounds__(G2P_THREADS, G2P_BLOCKS) g2p_kernel(con
     particle_limits limits;
     for (uint32_t from = begin, turn = 0; from < end; from += G2P_THREADS, turn ^= 1) {
         const uint32_t k = from + threadIdx.x;
-        if (k + G2P_THREADS < end)
-            shared.stage[turn ^ 1].fetch(s.p, k + G2P_THREADS);
+        shared.stage[turn ^ 1].fetch(s.p, from + warp + G2P_THREADS, end);
         __pipeline_commit();
         __pipeline_wait_prior(1);
+        __syncwarp();
         bool touches = false;
         if (is_among(k, first, end))
             touches = update(s, by, block, meets, k, shared.stage[turn], shared.tile, &limits);
