@@ -19,6 +19,15 @@ static __device__ __forceinline__ void require(uint32_t *needed, float value, fl
         atomicMax(needed, __float_as_uint(value / scale));
 }
 
+/* The same of three, which nearly always fit. */
+static __device__ __forceinline__ void require(uint32_t *needed, const float value[3], float scale)
+{
+    if ((value[0] <= FIXED_LARGEST) & (value[1] <= FIXED_LARGEST) & (value[2] <= FIXED_LARGEST))
+        return;
+    for (int a = 0; a < 3; a++)
+        require(needed, value[a], scale);
+}
+
 /*
  * Adds to the nodes of a row along x: value(i, sum, sign) is `sum` with sign times the contribution of node
  * i. What they miss of a particle's total is left for the centre of the stencil, so that it gives away its
@@ -29,17 +38,17 @@ static __device__ __forceinline__ void require(uint32_t *needed, float value, fl
  * gain nothing by it, and their sums would need half a bit more of the range.
  */
 template <int WIDTH, class VALUE>
-static __device__ __forceinline__ void add_row(int *node, bool has_centre, float whole, int *left,
-                                               VALUE value)
+static __device__ __forceinline__ void add_row(int *node, bool has_centre, float whole,
+                                               uint32_t *left, VALUE value)
 {
     if constexpr (WIDTH == 3) {
         int all = __float_as_int(whole), first = __float_as_int(value(0, FIXED_ANCHOR, 1.0f)),
             both = __float_as_int(value(2, whole, -1.0f));
-        *left -= all - FIXED_ANCHOR_BITS;
+        *left -= (uint32_t)all; /* and anchors: start_left */
         atomicAdd(node, first - FIXED_ANCHOR_BITS);
         atomicAdd(node + 2, all - both);
         if (has_centre)
-            *left += both - first;
+            *left += (uint32_t)(both - first);
         else
             atomicAdd(node + 1, both - first);
     } else {
@@ -48,10 +57,17 @@ static __device__ __forceinline__ void add_row(int *node, bool has_centre, float
             if (has_centre && i == 1)
                 continue;
             int part = fixed_of(value(i, FIXED_ANCHOR, 1.0f));
-            *left -= part;
+            *left -= (uint32_t)part;
             atomicAdd(node + i, part);
         }
     }
+}
+
+/* What a particle has to give in all, before its rows are added. */
+template <int WIDTH, int DEPTH> static __device__ __forceinline__ uint32_t start_left(float whole)
+{
+    const uint32_t anchors = WIDTH == 3 ? WIDTH * DEPTH * (uint32_t)FIXED_ANCHOR_BITS : 0;
+    return (uint32_t)__float2int_rn(whole) + anchors;
 }
 
 static __device__ __forceinline__ float row_size(const mat &m, int a)
@@ -68,6 +84,7 @@ static __device__ __forceinline__ vec framed_velocity(const pass_view &s, partic
 /* -dt V0 P F_E^T / h, in units of a sum; its columns go with the slopes along the axes. */
 static __device__ __forceinline__ mat impulse_of(const pass_view &s, particle q, float scale)
 {
+    const float kick = -s.dt() * s.inv_h * scale;
     mat F = load_mat(q, F_FIRST), E = stress_series_strain(F), stress;
     float V0 = q[VOLUME];
     lame hard = snow_harden(q[MU0] * V0, q[LAMBDA0] * V0, q[XI], q[J_P]);
@@ -78,13 +95,14 @@ static __device__ __forceinline__ mat impulse_of(const pass_view &s, particle q,
         svd d = svd_of(F);
         stress = snow_kirchhoff(d.U, d.sigma, hard);
     }
-    return mat_scale(stress, -s.dt() * s.inv_h * scale);
+    return mat_scale(stress, kick);
 }
 
 /* Sums of one channel: w_ip x in a row whose other weights have the product wyz. */
 template <int WIDTH, int DEPTH>
 static __device__ __forceinline__ void add_weighed(const stencil<WIDTH, DEPTH> &at, int *node,
-                                                   bool has_centre, float wyz, float x, int *left)
+                                                   bool has_centre, float wyz, float x,
+                                                   uint32_t *left)
 {
     float part = wyz * x;
     add_row<WIDTH>(node, has_centre, FIXED_ANCHOR + part, left, [&](int i, float sum, float sign) {
@@ -102,13 +120,16 @@ static __device__ __forceinline__ void scatter_flip(const pass_view &s, particle
     vec P = vec_scale(framed_velocity(s, q), m * s.momentum_scale());
     mat t = impulse_of(s, q, s.force_scale());
     const float heaviest = stencil_most_weight(WIDTH, DEPTH), most = stencil_most(WIDTH, DEPTH);
-    int left[7] = {__float2int_rn(M)};
+    uint32_t left[7] = {start_left<WIDTH, DEPTH>(M)};
+    float momentum[3], force[3];
     for (int a = 0; a < 3; a++) {
-        require(&s.out->momentum_needed, heaviest * fabsf(P.e[a]), s.momentum_scale());
-        require(&s.out->force_needed, most * row_size(t, a), s.force_scale());
-        left[1 + a] = __float2int_rn(P.e[a]);
-        left[4 + a] = 0;
+        momentum[a] = heaviest * fabsf(P.e[a]);
+        force[a] = most * row_size(t, a);
+        left[1 + a] = start_left<WIDTH, DEPTH>(P.e[a]);
+        left[4 + a] = start_left<WIDTH, DEPTH>(0);
     }
+    require(&s.out->momentum_needed, momentum, s.momentum_scale());
+    require(&s.out->force_needed, force, s.force_scale());
     int *first = tile + at.first();
 #pragma unroll
     for (int c = 0; c < DEPTH; c++)
@@ -132,7 +153,7 @@ static __device__ __forceinline__ void scatter_flip(const pass_view &s, particle
             }
         }
     for (int a = 0; a < 7; a++)
-        atomicAdd(first + T::CENTRE + a * T::SIZE, left[a]);
+        atomicAdd(first + T::CENTRE + a * T::SIZE, (int)left[a]);
 }
 
 /* Along an axis, what goes to node i beside its weight's share: w d Q + g t, of columns of both. Of sum 0. */
@@ -155,14 +176,15 @@ static __device__ __forceinline__ void scatter_apic(const pass_view &s, particle
     /* C (x_i - x_p) = (B / h) D^-1 h^2 d, d in cells */
     mat Q = mat_scale(load_mat(q, B_FIRST), (WIDTH == 4 ? 3.0f : 4.0f) * scale);
     mat t = impulse_of(s, q, s.momentum_scale());
-    int left[4] = {__float2int_rn(M)};
+    uint32_t left[4] = {start_left<WIDTH, DEPTH>(M)};
+    float size[3];
     for (int a = 0; a < 3; a++) {
-        float size = fabsf(P.e[a]) + row_size(Q, a) * s.reach;
-        size =
-            stencil_most_weight(WIDTH, DEPTH) * size + stencil_most(WIDTH, DEPTH) * row_size(t, a);
-        require(&s.out->momentum_needed, size, s.momentum_scale());
-        left[1 + a] = __float2int_rn(P.e[a]);
+        size[a] = fabsf(P.e[a]) + row_size(Q, a) * s.reach;
+        size[a] = stencil_most_weight(WIDTH, DEPTH) * size[a] +
+                  stencil_most(WIDTH, DEPTH) * row_size(t, a);
+        left[1 + a] = start_left<WIDTH, DEPTH>(P.e[a]);
     }
+    require(&s.out->momentum_needed, size, s.momentum_scale());
     vec along_x[WIDTH], along_y[WIDTH];
 #pragma unroll
     for (int i = 0; i < WIDTH; i++) {
@@ -194,7 +216,7 @@ static __device__ __forceinline__ void scatter_apic(const pass_view &s, particle
         }
     }
     for (int a = 0; a < 4; a++)
-        atomicAdd(first + T::CENTRE + a * T::SIZE, left[a]);
+        atomicAdd(first + T::CENTRE + a * T::SIZE, (int)left[a]);
 }
 
 /* Add a tile's sums to the grid, two at a time. */
@@ -231,8 +253,11 @@ static __global__ void __launch_bounds__(p2g_shape<WIDTH, APIC>::THREADS,
     const uint32_t block = my_home(s.grid), first = s.grid.first[block],
                    count = s.grid.count[block];
     near_load(s.grid, block, near);
-    for (int n = threadIdx.x; n < (APIC ? 4 : 7) * T::SIZE / 4; n += threads)
-        ((int4 *)tile)[n] = make_int4(0, 0, 0, 0);
+    const int quads = (APIC ? 4 : 7) * T::SIZE / 4;
+#pragma unroll
+    for (int n = 0; n < quads; n += threads)
+        if (n + threads <= quads || n + (int)threadIdx.x < quads)
+            ((int4 *)tile)[n + (int)threadIdx.x] = make_int4(0, 0, 0, 0);
     __syncthreads();
     const uint32_t end = first + count;
     for (uint32_t k = whole_sector(first) + threadIdx.x; k < end; k += threads) {
