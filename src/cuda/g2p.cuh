@@ -283,7 +283,7 @@ static __device__ __forceinline__ bool sums_hold(const outcome *out)
  * warps than they save.
  */
 template <bool APIC> struct staged_particles {
-    static const int FIRST = APIC ? AT_X : V_X, ARRAYS = LOG_WAVE2 + 1 - FIRST;
+    static const int FIRST = THETA_C, ARRAYS = (APIC ? AT_Z : V_Z) + 1 - FIRST;
     float value[G2P_THREADS / PAGE_SLOTS][ARRAYS][PAGE_SLOTS];
 
     /* The slots of this warp, from a multiple of eight on: a lane copies four of them, of every fourth array. */

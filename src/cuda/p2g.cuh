@@ -253,6 +253,7 @@ static __global__ void __launch_bounds__(p2g_shape<WIDTH, APIC>::THREADS,
     const uint32_t block = my_home(s.grid), first = s.grid.first[block],
                    count = s.grid.count[block];
     near_load(s.grid, block, near);
+    ask_for(s.p, XI, APIC ? ARRAYS_APIC : ARRAYS_FLIP, first, first + count);
     const int quads = (APIC ? 4 : 7) * T::SIZE / 4;
 #pragma unroll
     for (int n = 0; n < quads; n += threads)

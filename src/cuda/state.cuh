@@ -43,25 +43,26 @@ enum {
 
 #define NO_BLOCK UINT32_MAX
 
-/* Arrays of one 4-byte value a particle; first those that G2P reads, in one go. */
+/* Arrays of one 4-byte value a particle. What G2P reads lies together, from THETA_C to V_Z, and what P2G
+ * reads, from XI to the end. */
 enum particle_array {
-    V_X,
-    V_Y,
-    V_Z,
-    AT_X,
-    AT_Y,
-    AT_Z,    /* int32_t: offset from the home block's first cell */
-    F_FIRST, /* row major */
-    J_P = F_FIRST + 9,
-    XI,
+    ROW, /* uint32_t */
     THETA_C,
     THETA_S,
     LOG_WAVE2, /* of the squared wave speed of soft snow */
+    XI,
+    J_P,
+    F_FIRST, /* row major */
+    AT_X = F_FIRST + 9,
+    AT_Y,
+    AT_Z, /* int32_t: offset from the home block's first cell */
+    V_X,
+    V_Y,
+    V_Z,
     MASS,
     VOLUME,
     MU0,
     LAMBDA0,
-    ROW,     /* uint32_t */
     B_FIRST, /* B / h, row major; only with APIC */
     ARRAYS_FLIP = B_FIRST,
     ARRAYS_APIC = B_FIRST + 9,

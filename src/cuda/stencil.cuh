@@ -101,6 +101,20 @@ static __device__ __forceinline__ bool is_among(uint32_t slot, uint32_t first, u
     return slot >= first && slot < end;
 }
 
+/* Asks memory for arrays `from` .. `to` - 1 of the particles of a home, before the first is read: then most of
+ * them wait for the second cache only. One lane of each warp in turn, for a page at a time. */
+static __device__ __forceinline__ void ask_for(const particles_view &p, int from, int to,
+                                               uint32_t first, uint32_t end)
+{
+#if defined(__NVCC__) && __CUDA_ARCH__ >= 900
+    if (threadIdx.x % 32 == 0)
+        for (uint32_t slot = first / PAGE_SLOTS * PAGE_SLOTS + threadIdx.x; slot < end;
+             slot += blockDim.x)
+            asm volatile("cp.async.bulk.prefetch.L2.global [%0], %1;" ::"l"(&p[slot][from]),
+                         "r"((to - from) * PAGE_SLOTS * (int)sizeof(float)));
+#endif
+}
+
 /* Offset from the first cell of the home block, 2^PLACE_BITS a cell. */
 struct place {
     int e[3];
