@@ -416,6 +416,7 @@ static __device__ __forceinline__ bool g2p_is_due(const pass_view &s)
 template <int WIDTH, int DEPTH, bool APIC>
 static __global__ void __launch_bounds__(G2P_THREADS, G2P_BLOCKS) g2p_kernel(const pass_view s)
 {
+    using stage_type = staged_particles<APIC>;
     __shared__ g2p_memory<WIDTH, DEPTH, APIC> shared;
     const uint32_t block = my_home(s.grid), first = s.grid.first[block],
                    count = s.grid.count[block];
@@ -424,6 +425,8 @@ static __global__ void __launch_bounds__(G2P_THREADS, G2P_BLOCKS) g2p_kernel(con
     const uint32_t end = first + count, begin = whole_sector(first);
     const uint32_t warp = threadIdx.x & ~31u;
     shared.stage[0].fetch(s.p, begin + warp, end);
+    ask_for(s.p, stage_type::FIRST, stage_type::FIRST + stage_type::ARRAYS, begin + G2P_THREADS,
+            end);
     await_previous(); /* particles are as they were since P2G */
     if (!g2p_is_due(s))
         return;
