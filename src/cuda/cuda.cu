@@ -82,7 +82,6 @@ void forget_particles(backend *s)
     s->start[0] = s->start[1] = s->start[2] = NULL;
     s->grid = s->old = (grid_view){};
     s->hash_keys = NULL;
-    s->queue = NULL;
     s->hash_values = s->cell_count = s->counters = NULL;
     s->home_capacity = s->old_capacity = s->node_capacity = 0;
 }

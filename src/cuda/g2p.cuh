@@ -201,7 +201,8 @@ static __device__ __forceinline__ deformation return_particle(const pass_view &s
     return r;
 }
 
-/* What a step does with velocities, read once: in a loop with copies on their way it would be read each time. */
+/* What a step does with velocities, read once and early: in a loop with copies on their way it would be read each
+ * time. */
 struct strides {
     float cells;    /* dt / h */
     float units;    /* of places */
@@ -209,9 +210,10 @@ struct strides {
 
     __device__ __forceinline__ explicit strides(const pass_view &s)
     {
-        cells = s.inv_h * s.dt();
+        const float dt = __ldcg(&s.now->dt), fastest = __ldcg(&s.now->cell_speed);
+        cells = s.inv_h * dt;
         units = cells * 0x1p26f;
-        fastest2 = s.cell_speed() * s.cell_speed();
+        fastest2 = fastest * fastest;
     }
 
     __device__ __forceinline__ bool is_slow(const vec &v) const
@@ -405,12 +407,24 @@ static __device__ __forceinline__ void list_touching(const pass_view &s, bool to
         s.touching[first + (uint32_t)__popc(all & ((1u << lane) - 1))] = k;
 }
 
-/* Whether there is anything to do: not when sums overflowed, nor when a trial of wild nodes went wrong. */
-static __device__ __forceinline__ bool g2p_is_due(const pass_view &s)
-{
-    const bool halted = s.halted(), spoiled = s.out->wild && s.out->bad_row_mark;
-    return !halted & sums_hold(s.out) & !spoiled;
-}
+/* What tells whether there is anything to do: asked for before it is needed, as memory takes its time. */
+struct g2p_order {
+    uint32_t halted, failed_sums, wild, bad_row_mark;
+
+    __device__ __forceinline__ explicit g2p_order(const pass_view &s)
+    {
+        halted = __ldcg(&s.now->halted);
+        failed_sums = s.out->sums_overflow | s.out->momentum_needed | s.out->force_needed;
+        wild = s.out->wild;
+        bad_row_mark = s.out->bad_row_mark;
+    }
+
+    /* Not when sums overflowed, nor when a trial of wild nodes went wrong. */
+    __device__ __forceinline__ bool is_due() const
+    {
+        return halted == GOES_ON && failed_sums == 0 && !(wild && bad_row_mark);
+    }
+};
 
 /* A home block a CUDA block. */
 template <int WIDTH, int DEPTH, bool APIC>
@@ -418,22 +432,24 @@ static __global__ void __launch_bounds__(G2P_THREADS, G2P_BLOCKS) g2p_kernel(con
 {
     using stage_type = staged_particles<APIC>;
     __shared__ g2p_memory<WIDTH, DEPTH, APIC> shared;
-    const uint32_t block = my_home(s.grid), first = s.grid.first[block],
-                   count = s.grid.count[block];
-    const bool meets = s.bodies ? s.grid.bodies[block] != 0 : false;
-    near_load(s.grid, block, shared.near);
-    const uint32_t end = first + count, begin = whole_sector(first);
+    const home mine = my_home(s.grid);
+    const uint32_t end = mine.first + mine.count, begin = whole_sector(mine.first);
     const uint32_t warp = threadIdx.x & ~31u;
+    near_load(s.grid, mine.block, shared.near);
     shared.stage[0].fetch(s.p, begin + warp, end);
-    ask_for(s.p, stage_type::FIRST, stage_type::FIRST + stage_type::ARRAYS, begin + G2P_THREADS,
-            end);
+    if (WIDTH == 3)
+        ask_for(s.p, stage_type::FIRST, stage_type::FIRST + stage_type::ARRAYS, begin + G2P_THREADS,
+                end);
     await_previous(); /* particles are as they were since P2G */
-    if (!g2p_is_due(s))
-        return;
+    const g2p_order order(s);
     const strides by(s);
+    const uint32_t known = *(volatile uint32_t *)particle_limits::told(s.out);
+    const bool meets = s.bodies ? s.grid.bodies[mine.block] != 0 : false;
     __syncthreads();
     tile_fetch<G2P_THREADS>(s, shared.near, shared.tile);
     __pipeline_wait_prior(0);
+    if (!order.is_due())
+        return;
     __syncthreads();
     particle_limits limits;
     for (uint32_t from = begin, turn = 0; from < end; from += G2P_THREADS, turn ^= 1) {
@@ -443,13 +459,13 @@ static __global__ void __launch_bounds__(G2P_THREADS, G2P_BLOCKS) g2p_kernel(con
         __pipeline_wait_prior(1);
         __syncwarp();
         bool touches = false;
-        if (is_among(k, first, end))
-            touches = update(s, by, block, meets, k, shared.stage[turn], shared.tile, &limits);
+        if (is_among(k, mine.first, end))
+            touches = update(s, by, mine.block, meets, k, shared.stage[turn], shared.tile, &limits);
         __syncwarp();
         if (meets)
             list_touching(s, touches, k);
     }
-    limits.tell(&s.out->most);
+    limits.tell(s.out, known);
 }
 
 /* Steps 9 and 10 of the particles that may touch a body: code for bodies takes so many registers that it
@@ -457,11 +473,14 @@ static __global__ void __launch_bounds__(G2P_THREADS, G2P_BLOCKS) g2p_kernel(con
 static __global__ void __launch_bounds__(COLLIDE_THREADS, 4) collide_kernel(const pass_view s)
 {
     await_previous();
-    if (!g2p_is_due(s))
+    const g2p_order order(s);
+    const strides by(s);
+    const uint32_t known = *(volatile uint32_t *)particle_limits::told(s.out),
+                   touching = s.out->touching;
+    if (!order.is_due())
         return;
     particle_limits limits;
-    const strides by(s);
-    for (uint32_t n = blockIdx.x * COLLIDE_THREADS + threadIdx.x; n < s.out->touching;
+    for (uint32_t n = blockIdx.x * COLLIDE_THREADS + threadIdx.x; n < touching;
          n += gridDim.x * COLLIDE_THREADS) {
         uint32_t k = s.touching[n];
         vec v = load_velocity(s.p[k]);
@@ -470,7 +489,7 @@ static __global__ void __launch_bounds__(COLLIDE_THREADS, 4) collide_kernel(cons
         move(s, by, k, v, at, &limits);
     }
     __syncwarp();
-    limits.tell(&s.out->most);
+    limits.tell(s.out, known);
 }
 
 /* ---- On trial ---------------------------------------------------------------------------------- */

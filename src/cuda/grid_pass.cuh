@@ -4,8 +4,8 @@
 
 #include "cuda/grid_node.cuh"
 
-/* CUDA blocks: enough to fill an H200. */
-enum { GRID_BLOCKS = 1056, GRID_BODIES_BLOCKS = 1056 };
+/* CUDA blocks: enough to fill an H200, with room for both kernels side by side. */
+enum { GRID_BLOCKS = 792, GRID_BODIES_BLOCKS = 1056 };
 
 /* The bodies within `reach` cells, along each axis, of a place in a block. */
 static __device__ collider_bits bodies_near(const pass_view &s, int4 at, const double place[3],
@@ -40,6 +40,8 @@ static __global__ void __launch_bounds__(THREADS) bodies_kernel(const pass_view 
     bits = any_of_eighths(bits);
     if (exists)
         s.grid.node_bodies[block] = bits;
+    if (bits && n % EIGHTHS == 0)
+        s.grid.meeting[1 + atomicAdd(s.grid.meeting, 1)] = block;
     bits = is_home ? bodies_near(s, at, cells, 2, &clearance) : 0; /* with a cell of drift */
     bits = any_of_eighths(bits);
     if (!is_home)
@@ -79,7 +81,7 @@ static __device__ __forceinline__ node_motion load_motion(const pass_view &s, ui
     return s.planar && node >= 16 ? node_motion{} : node_motion_of<APIC>(s, block, node);
 }
 
-/* One thread a node. Blocks that a body may reach are listed for the next kernel. */
+/* One thread a node, of blocks that no body may reach. */
 template <int WIDTH, bool APIC>
 static __global__ void __launch_bounds__(THREADS) grid_kernel(const pass_view s)
 {
@@ -93,10 +95,7 @@ static __global__ void __launch_bounds__(THREADS) grid_kernel(const pass_view s)
          from += gridDim.x * blocks) {
         const uint32_t block = from + threadIdx.x / BLOCK_CELLS;
         int mass = 0;
-        if (block < s.grid.block_count && s.bodies && s.grid.node_bodies[block]) {
-            if (node == 0)
-                s.grid.meeting[atomicAdd(&s.out->meeting, 1)] = block;
-        } else if (block < s.grid.block_count) {
+        if (block < s.grid.block_count && !(s.bodies && s.grid.node_bodies[block])) {
             node_motion m = load_motion<APIC>(s, block, node);
             finish_nodes<WIDTH, APIC>(s, block, node, m);
             mass = m.mass;
@@ -108,16 +107,14 @@ static __global__ void __launch_bounds__(THREADS) grid_kernel(const pass_view s)
 }
 
 /* The blocks that a body may reach: code for bodies takes so many registers that it would slow down all the
- * others. */
+ * others. It works beside grid_kernel: when that has begun, P2G has ended. */
 template <int WIDTH, bool APIC>
 static __global__ void __launch_bounds__(BLOCK_CELLS, 8) grid_bodies_kernel(const pass_view s)
 {
-    await_previous();
-    if (s.halted())
-        return;
     const int node = threadIdx.x;
-    for (uint32_t n = blockIdx.x; n < s.out->meeting; n += gridDim.x) {
-        const uint32_t block = s.grid.meeting[n];
+    const uint32_t count = s.halted() ? 0 : s.grid.meeting[0];
+    for (uint32_t n = blockIdx.x; n < count; n += gridDim.x) {
+        const uint32_t block = s.grid.meeting[1 + n];
         node_motion m = load_motion<APIC>(s, block, node);
         collider_bond bond = {};
         if (m.mass > 0)
@@ -127,6 +124,7 @@ static __global__ void __launch_bounds__(BLOCK_CELLS, 8) grid_bodies_kernel(cons
         if (node == 0 && active)
             atomicAdd(&s.out->active_nodes, (unsigned long long)active);
     }
+    await_previous();
 }
 
 #endif

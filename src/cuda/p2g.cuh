@@ -2,6 +2,8 @@
 #ifndef FIRN_CUDA_P2G_CUH
 #define FIRN_CUDA_P2G_CUH
 
+#include <cuda_pipeline.h>
+
 #include "cuda/stencil.cuh"
 #include "method/stress_series.h"
 #include "method/svd.h"
@@ -219,6 +221,16 @@ static __device__ __forceinline__ void scatter_apic(const pass_view &s, particle
         atomicAdd(first + T::CENTRE + a * T::SIZE, (int)left[a]);
 }
 
+/* The blocks around a home, on their way until the pipeline is waited for. */
+static __device__ __forceinline__ void near_fetch(const grid_view &grid, uint32_t home,
+                                                  uint32_t *near)
+{
+    if (threadIdx.x < DIRECTIONS)
+        __pipeline_memcpy_async(&near[threadIdx.x], &grid.near[home * DIRECTIONS + threadIdx.x],
+                                sizeof *near);
+    __pipeline_commit();
+}
+
 /* Add a tile's sums to the grid, two at a time. */
 template <int WIDTH, int DEPTH, bool APIC>
 static __device__ __forceinline__ void tile_flush(const pass_view &s, const uint32_t *near,
@@ -243,32 +255,31 @@ static __global__ void __launch_bounds__(p2g_shape<WIDTH, APIC>::THREADS,
                                          p2g_shape<WIDTH, APIC>::BLOCKS)
     p2g_kernel(const pass_view s)
 {
-    using T = tile_shape<WIDTH, DEPTH>;
-    const int threads = p2g_shape<WIDTH, APIC>::THREADS;
-    __shared__ __align__(16) int tile[(APIC ? 4 : 7) * T::SIZE];
+    const int threads = p2g_shape<WIDTH, APIC>::THREADS,
+              quads = (APIC ? 4 : 7) * tile_shape<WIDTH, DEPTH>::SIZE / 4;
+    __shared__ __align__(16) int tile[4 * quads];
     __shared__ uint32_t near[DIRECTIONS];
     invite_next();
-    if (s.halted())
-        return;
-    const uint32_t block = my_home(s.grid), first = s.grid.first[block],
-                   count = s.grid.count[block];
-    near_load(s.grid, block, near);
-    ask_for(s.p, XI, APIC ? ARRAYS_APIC : ARRAYS_FLIP, first, first + count);
-    const int quads = (APIC ? 4 : 7) * T::SIZE / 4;
+    const home mine = my_home(s.grid);
+    const bool halted = s.halted();
 #pragma unroll
     for (int n = 0; n < quads; n += threads)
         if (n + threads <= quads || n + (int)threadIdx.x < quads)
             ((int4 *)tile)[n + (int)threadIdx.x] = make_int4(0, 0, 0, 0);
+    if (halted)
+        return;
+    near_fetch(s.grid, mine.block, near); /* for the end */
     __syncthreads();
-    const uint32_t end = first + count;
-    for (uint32_t k = whole_sector(first) + threadIdx.x; k < end; k += threads) {
-        if (k < first)
+    const uint32_t end = mine.first + mine.count;
+    for (uint32_t k = whole_sector(mine.first) + threadIdx.x; k < end; k += threads) {
+        if (k < mine.first)
             continue;
         if (APIC)
             scatter_apic<WIDTH, DEPTH>(s, s.p[k], tile);
         else
             scatter_flip<WIDTH, DEPTH>(s, s.p[k], tile);
     }
+    __pipeline_wait_prior(0);
     __syncthreads();
     tile_flush<WIDTH, DEPTH, APIC>(s, near, tile);
 }

@@ -100,18 +100,42 @@ step_now pace_now(const pace_rules *rules, const pace_limits *limits, const sum_
     return now_of(rules, limits, ranges, dt, calm);
 }
 
+particle_most most_of(const outcome *out)
+{
+    uint32_t most[PARTICLE_LIMITS] = {};
+    for (int n = 0; n < TOLD; n++)
+        for (int k = 0; k < PARTICLE_LIMITS; k++)
+            if (out->told[n].line[k] > most[k])
+                most[k] = out->told[n].line[k];
+    particle_most r;
+    memcpy(&r, most, sizeof r);
+    return r;
+}
+
 /* ---- On the GPU -------------------------------------------------------------------------------- */
+
+/* The same, by a warp. */
+static __device__ particle_most gather_most(const outcome *out)
+{
+    const uint32_t lane = threadIdx.x & 31;
+    told_most r;
+    for (int k = 0; k < PARTICLE_LIMITS; k++)
+        r.line[k] = lane < TOLD ? out->told[lane].line[k] : 0;
+    for (int k = 0; k < PARTICLE_LIMITS; k++)
+        r.line[k] = warp_most(r.line[k]);
+    return r.most;
+}
 
 enum { CLEAR_BLOCKS = 528 };
 
-static __device__ void account(pace_state *p, const outcome *out)
+static __device__ void account(pace_state *p, const outcome *out, const particle_most &most)
 {
     p->begun = false;
     if (out->sums_overflow || out->momentum_needed || out->force_needed || out->bad_row_mark) {
         p->now.halted = HALT_FAILED;
         return;
     }
-    p->most = out->most;
+    p->most = most;
     p->active_nodes = out->active_nodes;
     p->time = time_step_end(p->time, p->frame_time, p->dt);
     p->dt_limit = time_step_recovered(p->choice, p->limit);
@@ -151,29 +175,42 @@ static __device__ void choose(pace_state *p, const pace_rules &rules)
     p->now = now_of(&rules, &limits, &ranges, p->dt, calm);
 }
 
-static __global__ void turn_kernel(outcome *out, const pace_rules rules, pace_state *p,
-                                   uint4 *nodes, size_t count)
+/* From one step to the next, by a warp. */
+static __device__ void turn(outcome *out, const pace_rules &rules, pace_state *p)
 {
-    await_previous();
+    const particle_most most = gather_most(out);
+    if (threadIdx.x == 0 && p->begun)
+        account(p, out, most);
+    if (threadIdx.x == 0 && p->now.halted == GOES_ON)
+        choose(p, rules);
+    __syncwarp();
     if (*(volatile uint32_t *)&p->now.halted != GOES_ON)
         return;
+    for (size_t n = threadIdx.x; n < sizeof *out / sizeof(uint32_t); n += 32)
+        ((uint32_t *)out)[n] = 0;
+}
+
+/* The kernel before this one is G2P, which reads the nodes, or with bodies one behind that, which does not. */
+static __global__ void turn_kernel(outcome *out, const pace_rules rules, pace_state *p,
+                                   uint4 *nodes, size_t count, bool nodes_are_free)
+{
     const size_t first = (size_t)blockIdx.x * THREADS + threadIdx.x;
-    if (first == 0) {
-        if (p->begun)
-            account(p, out);
-        if (p->now.halted == GOES_ON)
-            choose(p, rules);
-        if (p->now.halted == GOES_ON)
-            *out = (outcome){};
-    }
-    for (size_t n = first; n < count; n += (size_t)gridDim.x * THREADS)
+    if (!nodes_are_free)
+        await_previous();
+    const bool halted = *(volatile uint32_t *)&p->now.halted != GOES_ON;
+    for (size_t n = first; n < count && !halted; n += (size_t)gridDim.x * THREADS)
         nodes[n] = make_uint4(0, 0, 0, 0);
+    if (nodes_are_free)
+        await_previous();
+    if (first < 32 && !halted)
+        turn(out, rules, p);
 }
 
 static __global__ void end_kernel(const outcome *out, pace_state *p)
 {
-    if (p->now.halted == GOES_ON && p->begun)
-        account(p, out);
+    const particle_most most = gather_most(out);
+    if (threadIdx.x == 0 && p->now.halted == GOES_ON && p->begun)
+        account(p, out, most);
 }
 
 void pace_turn_launch(const pass_view *pass, const pace_rules *rules, pace_state *p,
@@ -184,10 +221,10 @@ void pace_turn_launch(const pass_view *pass, const pace_rules *rules, pace_state
     size_t blocks = (words + THREADS - 1) / THREADS;
     launch_behind(pass->overlaps, turn_kernel,
                   (unsigned)(blocks < CLEAR_BLOCKS ? blocks : CLEAR_BLOCKS), THREADS, stream,
-                  pass->out, *rules, p, (uint4 *)pass->grid.nodes, words);
+                  pass->out, *rules, p, (uint4 *)pass->grid.nodes, words, pass->bodies != NULL);
 }
 
 void pace_end_launch(const pass_view *pass, pace_state *p, cudaStream_t stream)
 {
-    end_kernel<<<1, 1, 0, stream>>>(pass->out, p);
+    end_kernel<<<1, 32, 0, stream>>>(pass->out, p);
 }

@@ -11,8 +11,9 @@
 enum { SORT_THREADS = 256 };
 enum counter { HOMES, BLOCKS, CURSOR, DENSEST, FULL, FULLER, EMPTIER, COUNTERS = SORT_COUNTERS };
 
-/* Particles of a home that is to be begun early: half of what there is at eight a cell. */
-enum { FULLER_FROM = 256 };
+/* Particles of a home that is to be begun early: half of what there is at eight a cell. Beyond so many homes the last
+ * ones no longer count, and neighbours are better taken together. */
+enum { FULLER_FROM = 256, QUEUED = 8192 };
 
 #define EMPTY_KEY 0xffffffffffffffffull
 
@@ -24,7 +25,6 @@ typedef struct sort_view {
     uint32_t hash_mask;
     uint32_t home_capacity, block_capacity;
     uint32_t *cell_count; /* BLOCK_CELLS a home */
-    uint32_t *queue;
     uint32_t *counters;
     particles_view p;
     uint32_t *key, *order;
@@ -183,13 +183,15 @@ static __device__ void place_home(const sort_view &s, uint32_t home, uint32_t la
     }
     if (lane != 0)
         return;
+    const uint32_t first = atomicAdd(&s.counters[CURSOR], sum);
     s.grid.count[home] = sum;
-    s.grid.first[home] = atomicAdd(&s.counters[CURSOR], sum);
+    s.grid.first[home] = first;
     atomicMax(&s.counters[DENSEST], most);
-    if (sum >= FULLER_FROM)
-        s.queue[atomicAdd(&s.counters[FULLER], 1)] = home;
-    else
-        s.queue[homes - 1 - atomicAdd(&s.counters[EMPTIER], 1)] = home;
+    uint32_t turn = home;
+    if (homes < QUEUED)
+        turn = sum >= FULLER_FROM ? atomicAdd(&s.counters[FULLER], 1)
+                                  : homes - 1 - atomicAdd(&s.counters[EMPTIER], 1);
+    s.grid.list[turn] = make_uint4(home, first, sum, 0);
 }
 
 /* The block in one direction of a home. In 2D there is only one layer. */
@@ -300,6 +302,7 @@ static void free_lists(grid_view *grid)
 static void free_table(backend *s)
 {
     free_lists(&s->grid);
+    device_free(&s->grid.list);
     device_free(&s->grid.near);
     device_free(&s->grid.bodies);
     device_free(&s->grid.node_bodies);
@@ -309,7 +312,6 @@ static void free_table(backend *s)
     device_free(&s->hash_keys);
     device_free(&s->hash_values);
     device_free(&s->cell_count);
-    device_free(&s->queue);
     s->home_capacity = 0;
 }
 
@@ -350,16 +352,16 @@ static firn_status make_table(backend *s, size_t homes)
         void *pointer;
         size_t bytes;
     } wanted[] = {
+        {&s->grid.list, homes * sizeof *s->grid.list},
         {&s->grid.near, homes * DIRECTIONS * sizeof *s->grid.near},
         {&s->grid.bodies, blocks * sizeof *s->grid.bodies},
         {&s->grid.node_bodies, blocks * sizeof *s->grid.node_bodies},
-        {&s->grid.meeting, blocks * sizeof *s->grid.meeting},
+        {&s->grid.meeting, (blocks + 1) * sizeof *s->grid.meeting},
         {&s->grid.clearance, EIGHTHS * homes * sizeof *s->grid.clearance},
         {&s->grid.wild, 2 * blocks},
         {&s->hash_keys, s->hash_size * sizeof *s->hash_keys},
         {&s->hash_values, s->hash_size * sizeof *s->hash_values},
         {&s->cell_count, homes * BLOCK_CELLS * sizeof *s->cell_count},
-        {&s->queue, homes * sizeof *s->queue},
     };
     for (size_t n = 0; n < sizeof wanted / sizeof *wanted && status == FIRN_OK; n++)
         status = device_allocate(wanted[n].pointer, wanted[n].bytes, "blocks");
@@ -393,7 +395,6 @@ static sort_view view_of(backend *s)
     v.home_capacity = (uint32_t)s->home_capacity;
     v.block_capacity = (uint32_t)blocks_for(s->home_capacity);
     v.cell_count = s->cell_count;
-    v.queue = s->queue;
     v.counters = s->counters;
     v.p = s->p;
     v.key = s->key;

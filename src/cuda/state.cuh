@@ -122,13 +122,13 @@ typedef struct grid_view {
     int4 *at;        /* coordinates: first node / 4 */
     uint32_t *first; /* home blocks: their particles */
     uint32_t *count;
-    uint32_t *queue;            /* home blocks, the fuller ones first; NULL: as they are numbered */
-    uint32_t *near;             /* home blocks: DIRECTIONS blocks around */
-    collider_bits *bodies;      /* within reach of a home's particles */
+    uint4 *list;           /* home blocks as they are taken: number, first particle, particles */
+    uint32_t *near;        /* home blocks: DIRECTIONS blocks around */
+    collider_bits *bodies; /* within reach of a home's particles */
     collider_bits *node_bodies; /* within reach of a block's nodes */
-    uint32_t *meeting; /* blocks whose nodes a body may reach, as many as the outcome says */
-    float *clearance;  /* home blocks: from the middle of each eighth to a body, in cells */
-    uint8_t *wild;     /* of each half of a block: has a wild node */
+    uint32_t *meeting;          /* how many blocks have nodes that a body may reach, then which */
+    float *clearance; /* home blocks: from the middle of each eighth to a body, in cells */
+    uint8_t *wild;    /* of each half of a block: has a wild node */
     /* BLOCK_CELLS nodes of `node_bytes` a block: after P2G sums in fixed point, two to a word; after the
      * grid pass velocities. */
     char *nodes;
@@ -145,15 +145,22 @@ typedef struct particle_most {
 
 enum { PARTICLE_LIMITS = sizeof(particle_most) / sizeof(uint32_t) };
 
+/* Told by many at once: in several places, each in a line of memory of its own, so that they seldom wait for each
+ * other, nor anyone who reads the rest of an outcome for them. */
+enum { TOLD = 16 };
+typedef union told_most {
+    particle_most most;
+    uint32_t line[32];
+} told_most;
+
 /* What a step tells the host. */
 typedef struct outcome {
-    particle_most most;
+    told_most told[TOLD];
     uint32_t max_mass, max_lightness, max_strain; /* when the limits are found, not by G2P */
     /* Of this one. */
     uint32_t momentum_needed, force_needed; /* when beyond the fixed-point range: of one particle */
     uint32_t sums_overflow;
     uint32_t wild;
-    uint32_t meeting;      /* blocks that a body may reach */
     uint32_t touching;     /* particles that may touch a body */
     uint32_t drifted;      /* a sort is needed */
     uint32_t bad_row_mark; /* ~ the first row that went wrong; 0: none */
@@ -301,7 +308,6 @@ struct backend {
     bool sorted, places_known;
 
     grid_view grid, old; /* of the old one, the lists of homes: during sorts */
-    uint32_t *queue;     /* see grid_view; on the GPU */
     size_t home_capacity, old_capacity, node_capacity;
     unsigned long long *hash_keys;
     uint32_t *hash_values, *cell_count;
@@ -361,6 +367,9 @@ double solver_memory(const firn_settings *settings, double particles, double nod
 
 /* still.cu: the end of a copy, once the stream gets there. */
 void cuda_thaw(backend *copy, cudaStream_t stream);
+
+/* pace.cu: the largest of all that was told. */
+particle_most most_of(const outcome *out);
 
 /* values.cu: where every row is, in memory that the next sort takes back. */
 void know_places(const backend *s);

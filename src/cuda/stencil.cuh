@@ -75,10 +75,20 @@ static __device__ __forceinline__ char *node_at(const grid_view &grid, uint32_t 
     return grid.nodes + ((size_t)block * BLOCK_CELLS + (size_t)node) * (size_t)node_bytes;
 }
 
+/* A home block and its particles. */
+struct home {
+    uint32_t block, first, count;
+
+    __device__ __forceinline__ explicit home(uint4 entry)
+        : block(entry.x), first(entry.y), count(entry.z)
+    {
+    }
+};
+
 /* The home of this CUDA block: those with most to do begin first, so that processors end together. */
-static __device__ __forceinline__ uint32_t my_home(const grid_view &grid)
+static __device__ __forceinline__ home my_home(const grid_view &grid)
 {
-    return grid.queue ? grid.queue[blockIdx.x] : blockIdx.x;
+    return home(grid.list[blockIdx.x]);
 }
 
 /* The blocks around a home, by the first threads. */
@@ -323,13 +333,17 @@ struct particle_limits {
         affine = fmaxf(affine, __fmul_rn(most, inv_D_reach));
     }
 
-    /* By all lanes of a warp; each looks after one of the values, so that memory answers once for all. */
-    __device__ __forceinline__ void tell(particle_most *to) const
+    /* Where this lane of a warp tells one of the values. */
+    static __device__ __forceinline__ uint32_t *told(outcome *out)
+    {
+        return &out->told[blockIdx.x % TOLD].line[threadIdx.x % 32];
+    }
+
+    /* By all lanes of a warp. `known` has been told, long ago perhaps: nobody need tell less. */
+    __device__ __forceinline__ void tell(outcome *out, uint32_t known) const
     {
         const uint32_t lane = threadIdx.x & 31;
-        uint32_t *my_place = (uint32_t *)to + lane, known = 0, mine = 0;
-        if (lane < PARTICLE_LIMITS)
-            known = *(volatile uint32_t *)my_place;
+        uint32_t mine = 0;
         const float value[PARTICLE_LIMITS] = {speed2,      wave2,       stress,      velocity[0],
                                               velocity[1], velocity[2], backward[0], backward[1],
                                               backward[2], affine};
@@ -343,7 +357,7 @@ struct particle_limits {
             mine = lane == k ? most : mine;
         }
         if (mine > known)
-            atomicMax(my_place, mine);
+            atomicMax(told(out), mine);
     }
 };
 

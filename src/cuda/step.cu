@@ -8,9 +8,6 @@ extern "C" {
 /* Steps between two sorts, at most. It changes speed, never results. */
 enum { SORT_EVERY = 48 };
 
-/* Beyond so many homes the last ones no longer count. */
-enum { QUEUED = 8192 };
-
 /* ---- Limits ----------------------------------------------------------------------------------- */
 
 static double float_of(uint32_t bits)
@@ -47,7 +44,6 @@ static pass_view pass_of(backend *s)
     pass.now = &s->pace->now;
     pass.p = s->p;
     pass.grid = s->grid;
-    pass.grid.queue = s->grid.home_count < QUEUED ? s->queue : NULL;
     pass.bodies = s->bodies.set;
     pass.out = s->out;
     pass.home = s->home;
@@ -74,7 +70,7 @@ static void find_limits(backend *s)
     limits_launch(&pass, s->count, s->apic ? inv_D * pass.reach : 0, s->stream);
     if (see_outcome(s) != FIRN_OK)
         return;
-    s->most = s->seen->most;
+    s->most = most_of(s->seen);
     s->limits_known = true;
     s->largest_mass = float_of(s->seen->max_mass);
     s->least_mass = 1 / fmax(float_of(s->seen->max_lightness), FLT_MIN);
@@ -278,7 +274,7 @@ firn_status cuda_step(backend *s, const step_plan *plan, step_report *report)
     report->active_nodes = s->seen->active_nodes;
     if (s->seen->bad_row_mark)
         return report_bad(s, &step.pass, report);
-    s->most = s->seen->most;
+    s->most = most_of(s->seen);
     s->drifted = s->seen->drifted != 0;
     s->steps_since_sort++;
     s->steps++;

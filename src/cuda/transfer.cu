@@ -67,6 +67,7 @@ template <int WIDTH, int DEPTH, bool APIC> struct launch {
     static void bodies(const pass_view *s, cudaStream_t stream)
     {
         const uint32_t blocks = THREADS / EIGHTHS;
+        cudaMemsetAsync(s->grid.meeting, 0, sizeof *s->grid.meeting, stream);
         bodies_kernel<<<(s->grid.block_count + blocks - 1) / blocks, THREADS, 0, stream>>>(*s);
     }
     static kernels table()

@@ -304,7 +304,7 @@ static __global__ void find_limits(const pass_view s, uint32_t count, float inv_
         materials.add(q[MASS], q[THETA_C], q[THETA_S]);
     }
     __syncwarp();
-    limits.tell(&s.out->most);
+    limits.tell(s.out, 0);
     materials.tell(s.out);
 }
 
