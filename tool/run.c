@@ -141,6 +141,22 @@ static int save(run *r)
     return code;
 }
 
+/* The same while steps go on, where a copy can be made: then a failure is told later. */
+static int save_behind(run *r)
+{
+    double begin = clock_seconds();
+    bool is_kept = false;
+    frame_cost cost = cost_so_far(r);
+    run_log_sync(&r->log);
+    int code = run_writer_save(r->writer, r->sim, &r->folder, &cost, &is_kept);
+    if (code || !is_kept)
+        return code ? code : save(r);
+    r->step_saved = firn_sim_steps(r->sim);
+    r->clock_checkpoint = clock_seconds();
+    r->io_ms += 1e3 * (r->clock_checkpoint - begin);
+    return 0;
+}
+
 /* The formats that this frame is written in: 0 when `every` skips it. */
 static unsigned formats_of(const run *r, int frame)
 {
@@ -192,7 +208,7 @@ static int finish_frame(run *r)
     r->carried = (frame_cost){0};
     r->io_ms = 0;
     r->clock_frame = clock_seconds();
-    code = r->options.checkpoint_every == 0 ? save(r) : 0;
+    code = r->options.checkpoint_every == 0 ? save_behind(r) : 0;
     return code ? code : drawn;
 }
 
@@ -257,7 +273,7 @@ static int simulate(run *r)
         if (status == FIRN_STOPPED && (r->stop == STOP_SIGNAL || r->stop == STOP_HOURS))
             return stop(r);
         if (status == FIRN_STOPPED && r->stop != STOP_STEPS)
-            code = save(r);
+            code = save_behind(r);
         if (code)
             return code;
     }

@@ -6,7 +6,6 @@
 
 #include "console.h"
 #include "firn/still.h"
-#include "run_folder.h"
 
 enum { SLOTS = 2 };
 
@@ -14,6 +13,8 @@ typedef struct slot {
     firn_sim *still; /* to be copied from first; NULL: the frame is complete */
     firn_frame frame;
     unsigned formats;
+    const run_folder *save_to; /* of a checkpoint; NULL: it is a frame */
+    frame_cost cost;           /* of the frame under way; none when it has no steps */
 } slot;
 
 struct run_writer {
@@ -27,17 +28,17 @@ struct run_writer {
     int first, count; /* slots [first, first + count) hold frames, the first being written */
     bool ending;
     firn_status status; /* of the first failure */
-    char *message;      /* likewise */
+    char *message;      /* likewise; NULL: it has been told */
 };
 
 /* ---- Writing --------------------------------------------------------------------------------- */
 
 /* VTKHDF frames are Firn's own record: it reads them back, so they stay in metres with y up and hold
- * what it needs. One thread: the simulation has the others. */
+ * what it needs. */
 static firn_export export_of(const firn_settings *settings, unsigned format)
 {
     firn_export how = settings->output;
-    how.threads = 1;
+    how.threads = 1; /* the simulation has the others */
     if (format == FIRN_FORMAT_VTKHDF) {
         how.attributes |= FIRN_BASIC_ATTRIBUTES;
         how.up = FIRN_UP_Y;
@@ -77,12 +78,15 @@ static firn_status capture(const run_writer *w, slot *s, const firn_sim *sim)
 
 static firn_status write_slot(const run_writer *w, slot *s)
 {
-    firn_status status = s->still ? capture(w, s, s->still) : FIRN_OK;
+    const bool steps_elsewhere = s->still != NULL; /* on a GPU: all threads are free */
+    firn_status status = steps_elsewhere ? capture(w, s, s->still) : FIRN_OK;
     firn_sim_destroy(&s->still);
     for (unsigned format = 1; format <= s->formats && status == FIRN_OK; format <<= 1) {
         if (!(s->formats & format))
             continue;
-        const firn_export how = export_of(w->settings, format);
+        firn_export how = export_of(w->settings, format);
+        if (steps_elsewhere)
+            how.threads = 0;
         char *path = folder_frame_path(w->folder, s->frame.frame, format);
         status = firn_frame_export(&s->frame, path, format, &how);
         free(path);
@@ -90,6 +94,18 @@ static firn_status write_slot(const run_writer *w, slot *s)
             status = write_index(w, format, s->frame.frame);
     }
     return status;
+}
+
+/* Has told what went wrong. */
+static int write_state(slot *s)
+{
+    int code = s->cost.work.steps > 0
+                   ? frame_cost_save(s->save_to->costs, firn_sim_steps(s->still), &s->cost)
+                   : 0;
+    if (!code)
+        code = folder_save(s->save_to, s->still);
+    firn_sim_destroy(&s->still);
+    return code;
 }
 
 static void *work(void *context)
@@ -103,13 +119,14 @@ static void *work(void *context)
             break;
         slot *s = &w->slots[w->first];
         pthread_mutex_unlock(&w->lock);
-        firn_status status = write_slot(w, s);
+        const bool is_state = s->save_to != NULL;
+        firn_status status = is_state ? (firn_status)write_state(s) : write_slot(w, s);
         pthread_mutex_lock(&w->lock);
         w->first = (w->first + 1) % SLOTS;
         w->count--;
         if (status != FIRN_OK) {
             w->status = status;
-            w->message = new_text("%s", firn_last_error());
+            w->message = is_state ? NULL : new_text("%s", firn_last_error());
             w->ending = true;
         }
         pthread_cond_broadcast(&w->changed);
@@ -146,9 +163,26 @@ static int wait_for_room(run_writer *w, int most)
         pthread_cond_wait(&w->changed, &w->lock);
     int code = (int)w->status;
     pthread_mutex_unlock(&w->lock);
-    if (code)
+    if (code && w->message)
         console_error("%s", w->message);
     return code;
+}
+
+/* The slot behind the last in the queue: there is room. */
+static slot *next_slot(run_writer *w)
+{
+    pthread_mutex_lock(&w->lock);
+    slot *s = &w->slots[(w->first + w->count) % SLOTS];
+    pthread_mutex_unlock(&w->lock);
+    return s;
+}
+
+static void hand_over(run_writer *w)
+{
+    pthread_mutex_lock(&w->lock);
+    w->count++;
+    pthread_cond_broadcast(&w->changed);
+    pthread_mutex_unlock(&w->lock);
 }
 
 int run_writer_put(run_writer *w, firn_sim *sim, unsigned formats)
@@ -156,19 +190,35 @@ int run_writer_put(run_writer *w, firn_sim *sim, unsigned formats)
     int code = wait_for_room(w, SLOTS - 1);
     if (code || !formats)
         return code;
-    pthread_mutex_lock(&w->lock);
-    slot *s = &w->slots[(w->first + w->count) % SLOTS];
-    pthread_mutex_unlock(&w->lock);
+    slot *s = next_slot(w);
     s->formats = formats;
+    s->save_to = NULL;
     firn_status status = firn_sim_freeze(sim, &s->still);
     if (status == FIRN_OK && !s->still)
         status = capture(w, s, sim);
     if (status != FIRN_OK)
         return console_failure(status);
-    pthread_mutex_lock(&w->lock);
-    w->count++;
-    pthread_cond_broadcast(&w->changed);
-    pthread_mutex_unlock(&w->lock);
+    hand_over(w);
+    return 0;
+}
+
+int run_writer_save(run_writer *w, firn_sim *sim, const run_folder *folder, const frame_cost *cost,
+                    bool *is_kept)
+{
+    int code = wait_for_room(w, SLOTS - 1);
+    *is_kept = false;
+    if (code)
+        return code;
+    slot *s = next_slot(w);
+    firn_status status = firn_sim_freeze(sim, &s->still);
+    if (status != FIRN_OK)
+        return console_failure(status);
+    if (!s->still)
+        return 0;
+    s->save_to = folder;
+    s->cost = *cost;
+    hand_over(w);
+    *is_kept = true;
     return 0;
 }
 

@@ -24,6 +24,7 @@ enum {
         8192, /* of a dataset: the widest chunk (9 doubles) fits HDF5's cache of 1 MiB */
     H5_BLOCK_ROWS = 65536, /* that cross between simulation and file at a time */
     H5_MAX_COMPONENTS = 9,
+    H5_DEFLATE_LEVEL = 1,
 };
 
 /* ---- Scopes ---------------------------------------------------------------------------------- */
@@ -63,6 +64,7 @@ typedef struct h5_writer {
     file_draft draft;
     hid_t file;
     firn_status status; /* of the first failure */
+    int threads;        /* that pack chunks; 0 = as many as the machine offers */
 } h5_writer;
 
 /* Ended by h5_writer_close whatever happened, also when this failed. */
@@ -84,6 +86,19 @@ hid_t h5_make_rows(h5_writer *w, hid_t group, const char *name, hid_t type, h5_s
                    h5_packing packing);
 void h5_write_rows(h5_writer *w, hid_t rows, hid_t type, size_t first, size_t count,
                    const void *values);
+
+/* Rows of a packed dataset of this type and shape. `first` is a multiple of H5_BLOCK_ROWS, and so is `count`, or they
+ * are the last. */
+void h5_pack_rows(h5_writer *w, hid_t rows, hid_t type, h5_shape shape, size_t first, size_t count,
+                  const void *values);
+
+/* The dataset and all of them. */
+void h5_put_packed(h5_writer *w, hid_t group, const char *name, hid_t type, h5_shape shape,
+                   const void *values);
+
+/* h5_pack.c: the same, of numbers of so many bytes. */
+bool h5_write_chunks(hid_t rows, size_t number, h5_shape shape, size_t from, size_t total,
+                     const void *values, int threads);
 
 /* The whole file under its final name, or no trace of it and the reason. */
 firn_status h5_writer_close(h5_writer *w);

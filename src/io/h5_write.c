@@ -3,8 +3,6 @@
 #include "io/h5.h"
 #include "status.h"
 
-enum { DEFLATE_LEVEL = 1 };
-
 /* Notes a failure: of HDF5 itself, or of the disk, of which only the draft knows. */
 static void note(h5_writer *w, bool well, const char *name)
 {
@@ -80,8 +78,8 @@ static bool set_layout(hid_t properties, h5_shape shape, h5_packing packing)
         shape.size[0] = H5_CHUNK_ROWS;
     return H5Pset_chunk(properties, shape.rank, shape.size) >= 0 &&
            H5Pset_fill_time(properties, H5D_FILL_TIME_NEVER) >= 0 &&
-           (packing == H5_PLAIN ||
-            (H5Pset_shuffle(properties) >= 0 && H5Pset_deflate(properties, DEFLATE_LEVEL) >= 0)) &&
+           (packing == H5_PLAIN || (H5Pset_shuffle(properties) >= 0 &&
+                                    H5Pset_deflate(properties, H5_DEFLATE_LEVEL) >= 0)) &&
            H5Pset_fletcher32(properties) >= 0;
 }
 
@@ -113,6 +111,22 @@ void h5_write_rows(h5_writer *w, hid_t rows, hid_t type, size_t first, size_t co
          H5Sselect_hyperslab(space, H5S_SELECT_SET, start, NULL, size, NULL) >= 0 &&
              H5Dwrite(rows, type, memory, space, H5P_DEFAULT, values) >= 0,
          "values");
+}
+
+void h5_pack_rows(h5_writer *w, hid_t rows, hid_t type, h5_shape shape, size_t first, size_t count,
+                  const void *values)
+{
+    if (w->status || count == 0)
+        return;
+    bool well = h5_write_chunks(rows, H5Tget_size(type), shape, first, count, values, w->threads);
+    note(w, well, "values");
+}
+
+void h5_put_packed(h5_writer *w, hid_t group, const char *name, hid_t type, h5_shape shape,
+                   const void *values)
+{
+    H5_SCOPED rows = h5_make_rows(w, group, name, type, shape, H5_PACKED);
+    h5_pack_rows(w, rows, type, shape, 0, shape.size[0], values);
 }
 
 firn_status h5_writer_close(h5_writer *w)

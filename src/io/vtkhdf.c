@@ -20,32 +20,30 @@ static void write_attribute(h5_writer *w, hid_t group, const firn_frame *frame,
 {
     size_t width = (size_t)firn_frame_components(attribute);
     h5_shape shape = {width == 1 ? 1 : 2, {frame->count, width}};
-    H5_SCOPED data =
-        h5_make_rows(w, group, firn_attribute_name(attribute), H5T_NATIVE_FLOAT, shape, H5_PACKED);
-    h5_write_rows(w, data, H5T_NATIVE_FLOAT, 0, frame->count, frame->values[attribute]);
+    h5_put_packed(w, group, firn_attribute_name(attribute), H5T_NATIVE_FLOAT, shape,
+                  frame->values[attribute]);
 }
 
 static void write_points(h5_writer *w, hid_t group, const firn_frame *frame, const firn_export *how)
 {
     hid_t type = frame_is_far(frame, how) ? H5T_NATIVE_DOUBLE : H5T_NATIVE_FLOAT;
     h5_shape shape = {2, {frame->count, 3}};
-    H5_SCOPED data = h5_make_rows(w, group, "Points", type, shape, H5_PACKED);
     if (type == H5T_NATIVE_DOUBLE)
-        h5_write_rows(w, data, type, 0, frame->count, frame->place);
+        h5_put_packed(w, group, "Points", type, shape, frame->place);
     else
-        h5_write_rows(w, data, type, 0, frame->count, frame->position);
+        h5_put_packed(w, group, "Points", type, shape, frame->position);
 }
 
 /* 0, 1, 2, ... */
 static void write_ramp(h5_writer *w, hid_t group, const char *name, size_t count, double *block)
 {
     int64_t *ramp = (int64_t *)block;
-    H5_SCOPED data =
-        h5_make_rows(w, group, name, H5T_NATIVE_INT64, (h5_shape){1, {count}}, H5_PACKED);
+    const h5_shape shape = {1, {count}};
+    H5_SCOPED data = h5_make_rows(w, group, name, H5T_NATIVE_INT64, shape, H5_PACKED);
     for (size_t at = 0, n; (n = block_rows(at, count)) && !w->status; at += n) {
         for (size_t k = 0; k < n; k++)
             ramp[k] = (int64_t)(at + k);
-        h5_write_rows(w, data, H5T_NATIVE_INT64, at, n, ramp);
+        h5_pack_rows(w, data, H5T_NATIVE_INT64, shape, at, n, ramp);
     }
 }
 
@@ -60,21 +58,19 @@ static void write_cells(h5_writer *w, hid_t group, size_t count, double *block)
     }
     write_ramp(w, group, "Connectivity", count, block);
     write_ramp(w, group, "Offsets", count + 1, block);
-    H5_SCOPED types =
-        h5_make_rows(w, group, "Types", H5T_NATIVE_UINT8, (h5_shape){1, {count}}, H5_PACKED);
+    const h5_shape shape = {1, {count}};
+    H5_SCOPED types = h5_make_rows(w, group, "Types", H5T_NATIVE_UINT8, shape, H5_PACKED);
     memset(block, VTK_VERTEX, H5_BLOCK_ROWS);
     for (size_t at = 0, n; (n = block_rows(at, count)) && !w->status; at += n)
-        h5_write_rows(w, types, H5T_NATIVE_UINT8, at, n, block);
+        h5_pack_rows(w, types, H5T_NATIVE_UINT8, shape, at, n, block);
 }
 
 static void write_point_data(h5_writer *w, hid_t vtk, const firn_frame *frame, unsigned selected)
 {
     h5_shape scalar = {1, {frame->count}};
     H5_SCOPED group = h5_make_group(w, vtk, "PointData");
-    H5_SCOPED id = h5_make_rows(w, group, "id", H5T_NATIVE_UINT64, scalar, H5_PACKED);
-    h5_write_rows(w, id, H5T_NATIVE_UINT64, 0, frame->count, frame->id);
-    H5_SCOPED object = h5_make_rows(w, group, "object", H5T_NATIVE_UINT32, scalar, H5_PACKED);
-    h5_write_rows(w, object, H5T_NATIVE_UINT32, 0, frame->count, frame->object);
+    h5_put_packed(w, group, "id", H5T_NATIVE_UINT64, scalar, frame->id);
+    h5_put_packed(w, group, "object", H5T_NATIVE_UINT32, scalar, frame->object);
     for (firn_attribute a = FIRN_POSITION + 1; a < FIRN_ATTRIBUTES; a++)
         if (selected >> a & 1)
             write_attribute(w, group, frame, a);
@@ -120,6 +116,7 @@ firn_status vtkhdf_write(const firn_frame *frame, const char *path, const firn_e
     strncpy(info.version, firn_version(), sizeof info.version - 1);
     h5_writer w;
     h5_writer_open(&w, path);
+    w.threads = how->threads;
     header_put(&w, &info);
     h5_put_text(&w, w.file, "kernel", frame->kernel == FIRN_CUBIC ? "cubic" : "quadratic");
     write_vtk(&w, frame, how, selected, block);
