@@ -9,7 +9,7 @@
 #include "method/snow_law.h"
 #include "method/svd.h"
 
-enum { CHUNK = 4096, WIDEST = 9 };
+enum { CHUNK = 32768, WIDEST = 9 }; /* rows at a time: from a GPU, each attribute costs a wait */
 
 typedef struct state_rows {
     size_t count;
@@ -69,7 +69,8 @@ firn_status derived_read(firn_attribute attribute, int d, size_t first, size_t c
 {
     bool is_density = attribute == FIRN_DENSITY;
     size_t width = (size_t)firn_attribute_components(attribute, d);
-    double *buffer = malloc(sizeof(double[CHUNK]) * (WIDEST + 4));
+    const size_t chunk = count < CHUNK ? count : CHUNK;
+    double *buffer = malloc(sizeof(double) * (chunk + 1) * (WIDEST + 4));
     if (!buffer)
         return fail(FIRN_NO_MEMORY, "out of memory for %s", firn_attribute_name(attribute));
     state_rows rows = {.dimensions = d};
@@ -77,7 +78,7 @@ firn_status derived_read(firn_attribute attribute, int d, size_t first, size_t c
     for (firn_attribute a = 0; a < FIRN_STATE_ATTRIBUTES; a++)
         if (needs(attribute) >> a & 1) {
             rows.values[a] = next;
-            next += CHUNK * (a == FIRN_F_E ? WIDEST : 1);
+            next += chunk * (a == FIRN_F_E ? WIDEST : 1);
         }
     firn_status status = FIRN_OK;
     for (size_t done = 0; done < count && status == FIRN_OK; done += rows.count) {

@@ -45,7 +45,7 @@ static void copy_particles(const backend *s, backend *copy)
     copy->home.page = s->home.page;
     if (s->home.first)
         copy->home.first = (uint32_t *)pages + (s->home.first - (uint32_t *)s->pages);
-    copy->order = (uint32_t *)take(&next, s->order, bytes, s->stream);
+    copy->order = (uint32_t *)take(&next, s->sorted ? s->order : NULL, bytes, s->stream);
     for (int a = 0; a < 3 && !s->sorted; a++)
         copy->start[a] = (int32_t *)take(&next, s->start[a], bytes, s->stream);
     copy->grid.at = (int4 *)take(&next, s->grid.home_count ? s->grid.at : NULL,

@@ -82,7 +82,7 @@ void frame_put(firn_frame *frame, firn_attribute attribute, size_t first, size_t
 
 /* ---- Copies of a simulation ------------------------------------------------------------------ */
 
-enum { BLOCK = 16384 };
+enum { BLOCK = 32768 }; /* rows at a time: from a GPU, each costs a wait */
 
 static firn_status capture(const firn_sim *sim, firn_attribute attribute, double *block,
                            firn_frame *frame)

@@ -6,6 +6,8 @@
  * of what the file holds; h5_writer_close tells how it went. A reader's functions each return a
  * status. Every public function that comes here opens with H5_QUIET.
  *
+ * Files hold no times of day: the same content gives the same bytes.
+ *
  * A torn file is never read as good: all metadata carries HDF5's checksums, and a mark while a
  * writer has the file open (superblock 3); datasets carry Fletcher checksums, and h5_open_rows
  * refuses datasets with parts that were never written.
@@ -96,8 +98,8 @@ void h5_pack_rows(h5_writer *w, hid_t rows, hid_t type, h5_shape shape, size_t f
 void h5_put_packed(h5_writer *w, hid_t group, const char *name, hid_t type, h5_shape shape,
                    const void *values);
 
-/* h5_pack.c: the same, of numbers of so many bytes. */
-bool h5_write_chunks(hid_t rows, size_t number, h5_shape shape, size_t from, size_t total,
+/* h5_pack.c: the same. */
+bool h5_write_chunks(hid_t rows, hid_t type, h5_shape shape, size_t from, size_t total,
                      const void *values, int threads);
 
 /* The whole file under its final name, or no trace of it and the reason. */

@@ -11,7 +11,7 @@
 #include "io/h5.h"
 #include "status.h"
 
-enum { ROUND = 32 }; /* chunks that are held at a time */
+enum { ROUND = 64 }; /* chunks that are held at a time */
 enum { CHECKSUM = 4 };
 
 typedef struct chunk {
@@ -21,10 +21,11 @@ typedef struct chunk {
 
 /* What the chunks of a dataset have in common. */
 typedef struct chunk_plan {
-    size_t rows;   /* in a chunk */
-    size_t row;    /* bytes */
-    size_t number; /* bytes */
-    size_t room;   /* that a packed chunk may need */
+    size_t rows;    /* in a chunk */
+    size_t row;     /* bytes */
+    size_t number;  /* bytes */
+    size_t room;    /* that a packed chunk may need */
+    bool counts_up; /* whole numbers */
 } chunk_plan;
 
 /* First bytes of all numbers first, then their second ones, and so on: those resemble each other. */
@@ -56,23 +57,58 @@ static uint32_t fletcher(const unsigned char *data, size_t size)
     return folded(sums) << 16 | folded(sum);
 }
 
-/* A chunk is whole always: rows beyond the last are zero. `scratch` takes two of them. */
-static void pack(const chunk_plan *plan, const unsigned char *values, size_t rows,
-                 unsigned char *scratch, chunk *c)
+/* What a thread packs with, chunk after chunk. */
+typedef struct packer {
+    unsigned char *scratch; /* two chunks */
+    z_stream z;
+    bool is_ready;
+} packer;
+
+/* Shuffled fractions seldom repeat but for runs of one byte: to look for more takes half as long again and saves little.
+ * Whole numbers often count up, and repeat every 256. */
+static void packer_create(packer *p, const chunk_plan *plan)
+{
+    int strategy = plan->counts_up ? Z_DEFAULT_STRATEGY : Z_RLE;
+    *p = (packer){.scratch = malloc(2 * plan->rows * plan->row)};
+    p->is_ready = p->scratch &&
+                  deflateInit2(&p->z, H5_DEFLATE_LEVEL, Z_DEFLATED, MAX_WBITS, 8, strategy) == Z_OK;
+}
+
+static void packer_clear(packer *p)
+{
+    if (p->is_ready)
+        deflateEnd(&p->z);
+    free(p->scratch);
+}
+
+/* Returns the size, 0 when it failed. */
+static size_t deflate_whole(z_stream *z, unsigned char *data, size_t size, unsigned char *packed,
+                            size_t room)
+{
+    if (deflateReset(z) != Z_OK)
+        return 0;
+    z->next_in = data;
+    z->avail_in = (uInt)size;
+    z->next_out = packed;
+    z->avail_out = (uInt)room;
+    return deflate(z, Z_FINISH) == Z_STREAM_END ? z->total_out : 0;
+}
+
+/* A chunk is whole always: rows beyond the last are zero. */
+static void pack(const chunk_plan *plan, const unsigned char *values, size_t rows, packer *p,
+                 chunk *c)
 {
     const size_t size = plan->rows * plan->row, used = rows * plan->row;
-    unsigned char *shuffled = scratch + size;
-    uLongf packed = plan->room - CHECKSUM;
+    unsigned char *shuffled = p->scratch + size;
     if (used < size) {
-        memcpy(scratch, values, used);
-        memset(scratch + used, 0, size - used);
-        values = scratch;
+        memcpy(p->scratch, values, used);
+        memset(p->scratch + used, 0, size - used);
+        values = p->scratch;
     }
     shuffle(values, plan->number, size / plan->number, shuffled);
-    if (compress2(c->bytes, &packed, shuffled, size, H5_DEFLATE_LEVEL) != Z_OK) {
-        c->size = 0;
+    const size_t packed = deflate_whole(&p->z, shuffled, size, c->bytes, plan->room - CHECKSUM);
+    if (packed == 0)
         return;
-    }
     uint32_t sum = fletcher(c->bytes, packed);
     for (int k = 0; k < CHECKSUM; k++)
         c->bytes[packed + (size_t)k] = (unsigned char)(sum >> 8 * k);
@@ -94,17 +130,18 @@ static bool pack_round(round_of_chunks *r, int threads)
     bool good = true;
 #pragma omp parallel num_threads(threads) reduction(&& : good)
     {
-        unsigned char *scratch = malloc(2 * plan->rows * plan->row);
+        packer p;
+        packer_create(&p, plan);
 #pragma omp for schedule(dynamic, 1)
         for (size_t k = 0; k < r->count; k++) {
             size_t row = (r->first + k) * plan->rows, left = r->total - row;
             r->chunks[k].size = 0;
-            if (scratch)
-                pack(plan, r->values + row * plan->row, left < plan->rows ? left : plan->rows,
-                     scratch, &r->chunks[k]);
+            if (p.is_ready)
+                pack(plan, r->values + row * plan->row, left < plan->rows ? left : plan->rows, &p,
+                     &r->chunks[k]);
             good = good && r->chunks[k].size;
         }
-        free(scratch);
+        packer_clear(&p);
     }
     return good;
 }
@@ -119,10 +156,11 @@ static bool write_round(hid_t rows, const round_of_chunks *r)
     return true;
 }
 
-bool h5_write_chunks(hid_t rows, size_t number, h5_shape shape, size_t from, size_t total,
+bool h5_write_chunks(hid_t rows, hid_t type, h5_shape shape, size_t from, size_t total,
                      const void *values, int threads)
 {
-    chunk_plan plan = {.number = number, .row = number};
+    chunk_plan plan = {.number = H5Tget_size(type), .counts_up = H5Tget_class(type) == H5T_INTEGER};
+    plan.row = plan.number;
     for (int a = 1; a < shape.rank; a++)
         plan.row *= shape.size[a];
     plan.rows = shape.size[0] < H5_CHUNK_ROWS ? shape.size[0] : H5_CHUNK_ROWS;

@@ -20,7 +20,9 @@ void h5_writer_open(h5_writer *w, const char *path)
     if (w->status)
         return;
     H5_SCOPED access = h5_draft_access(&w->draft);
-    w->file = H5Fcreate(w->draft.temporary, H5F_ACC_TRUNC, H5P_DEFAULT, access);
+    H5_SCOPED creation = H5Pcreate(H5P_FILE_CREATE);
+    H5Pset_obj_track_times(creation, false);
+    w->file = H5Fcreate(w->draft.temporary, H5F_ACC_TRUNC, creation, access);
     note(w, w->file >= 0, "/");
 }
 
@@ -64,7 +66,9 @@ hid_t h5_make_group(h5_writer *w, hid_t parent, const char *name)
 {
     if (w->status)
         return -1;
-    hid_t group = H5Gcreate2(parent, name, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+    H5_SCOPED creation = H5Pcreate(H5P_GROUP_CREATE);
+    H5Pset_obj_track_times(creation, false);
+    hid_t group = H5Gcreate2(parent, name, H5P_DEFAULT, creation, H5P_DEFAULT);
     note(w, group >= 0, name);
     return group;
 }
@@ -90,6 +94,7 @@ hid_t h5_make_rows(h5_writer *w, hid_t group, const char *name, hid_t type, h5_s
         return -1;
     H5_SCOPED space = H5Screate_simple(shape.rank, shape.size, NULL);
     H5_SCOPED properties = H5Pcreate(H5P_DATASET_CREATE);
+    H5Pset_obj_track_times(properties, false);
     hid_t rows = -1;
     if (set_layout(properties, shape, packing))
         rows = H5Dcreate2(group, name, type, space, H5P_DEFAULT, properties, H5P_DEFAULT);
@@ -118,7 +123,7 @@ void h5_pack_rows(h5_writer *w, hid_t rows, hid_t type, h5_shape shape, size_t f
 {
     if (w->status || count == 0)
         return;
-    bool well = h5_write_chunks(rows, H5Tget_size(type), shape, first, count, values, w->threads);
+    bool well = h5_write_chunks(rows, type, shape, first, count, values, w->threads);
     note(w, well, "values");
 }
 
