@@ -119,6 +119,7 @@ class Outcomes(unittest.TestCase):
         sole, field = below(-0.75), below(0.6)
         self.assertLess(values["J_P"][sole].mean(), 0.95)
         self.assertGreater(values["density"][sole].mean(), 1.08 * values["density"][field].mean())
+        self.assertGreater(values["J_P"][field].mean(), 0.95)  # it bears the crust where nobody treads
 
     def test_a_crust_cracks_around_a_foot(self):
         folder, _ = self.run_scene("walking", 0.25, 18)
@@ -127,6 +128,7 @@ class Outcomes(unittest.TestCase):
         foot = crust & (numpy.hypot(x[:, 0] + 0.1, x[:, 2] - 0.1) < 0.2)
         self.assertGreater(torn[foot].mean(), 0.25)
         self.assertLess(torn[crust & (x[:, 0] > 1)].mean(), 0.02)
+        self.assertGreater(values["J_P"][~crust & (x[:, 0] > 1)].mean(), 0.95)
 
     def test_a_rolling_ball_gains_snow(self):
         """As a slice: snow of the layer that has left the slope and is carried around the ball."""
