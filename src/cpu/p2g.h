@@ -31,11 +31,9 @@ FN mat particles_impulse(const cpu_pass *pass, const particles *p)
 }
 
 /* FLIP: rows[0] gets (m, m v) (0, t_x) (0, t_y) (0, t_z), t by columns. */
-FN void stage_flip(const cpu_pass *pass, const uint32_t *ahead, const particles *p, cpu_scratch *s)
+FN void stage_flip(const cpu_pass *pass, const particles *p, cpu_scratch *s)
 {
     mat t = particles_impulse(pass, p);
-    hot_prefetch(pass, ahead, 2);
-    hot_prefetch(pass, ahead, 3);
     real zero = real_of(0);
     real row[16] = {p->m, p->m * p->v.e[0], p->m * p->v.e[1], p->m * p->v.e[2],
                     zero, t.m[0][0],        t.m[1][0],        t.m[2][0],
@@ -48,15 +46,16 @@ FN void stage_flip(const cpu_pass *pass, const uint32_t *ahead, const particles 
  *     (m_i, m_i v_i + dt f_i) += w_ip (m, m v + m C (x_i - x_p)) + (0, t grad w_ip).
  * What comes with the distance or the slope along axis a and node b is r_ab w w, r_ab = d_b m C_a + s_b t_a,
  * with the weights of the other two axes. rows[0] gets the nodes of x, r_x included; the others r_y and
- * r_z for the nodes beside the middle. */
+ * r_z for the nodes beside the middle. Meanwhile hot records of particles `ahead` are asked for. */
 FN void stage_affine(const cpu_pass *pass, const uint32_t *order, const uint32_t *ahead, int count,
                      const particles *p, const lane_stencil *stencil, cpu_scratch *s, int width,
                      int depth)
 {
     /* C (x_i - x_p) = (B / h) h D^-1 h d with d in cells, D = h^2/3 (cubic) or h^2/4 */
     real m_inv_D = p->m * (width == 4 ? R(3) : R(4));
+    hot_prefetch(pass, ahead, 0);
     mat t = particles_impulse(pass, p);
-    hot_prefetch(pass, ahead, 2);
+    hot_prefetch(pass, ahead, 1);
     real B[16], zero = real_of(0);
     affine_load(pass, order, count, B);
     real r[3][4][3];
@@ -69,6 +68,7 @@ FN void stage_affine(const cpu_pass *pass, const uint32_t *order, const uint32_t
         for (int b = 0; b < width; b++)
             r[a][b][i] = stencil->axis[a].d[b] * mC + stencil->axis[a].s[b] * t.m[i][a];
     }
+    hot_prefetch(pass, ahead, 2);
     real row[16] = {0};
     UNROLL
     for (int b = 0; b < width; b++) {
@@ -100,7 +100,7 @@ FN void scatter_mass(const cpu_pass *pass, const uint32_t *ahead, cpu_scratch *s
 {
     real acc[16] = {0};
     for (int k = first; k < end; k++) {
-        rest_prefetch(pass, ahead[k], false);
+        particle_prefetch(pass, ahead[k], false);
         real X = spread(real_load(quad_of(s->wx, k))) * repeat_four(s->rows[0][k]), Y[3];
         UNROLL
         for (int j = 0; j < width - 1; j++)
@@ -130,19 +130,17 @@ FN void scatter_affine(const cpu_pass *pass, const uint32_t *ahead, cpu_scratch 
     slab_add(acc, s->slab[0], cell, width, depth);
 }
 
-/* Stage up to 16 particles, and ask for those `ahead`. */
+/* Stage up to 16 particles. */
 FN void p2g_stage(const cpu_pass *pass, const uint32_t *order, const uint32_t *ahead, int count,
                   cpu_scratch *scratch, int width, int depth, bool apic)
 {
     particles p = particles_load(pass, order, count, true);
-    hot_prefetch(pass, ahead, 0);
     lane_stencil stencil = lane_stencil_of(p.x, width);
     lane_stencil_stage(scratch, &stencil, width, depth, !apic);
-    hot_prefetch(pass, ahead, 1);
     if (apic)
         stage_affine(pass, order, ahead, count, &p, &stencil, scratch, width, depth);
     else
-        stage_flip(pass, ahead, &p, scratch);
+        stage_flip(pass, &p, scratch);
 }
 
 /* The particles to ask for while those from `staged` on are at work; at the end of a block the first of the
