@@ -11,7 +11,7 @@
 #include "io/h5.h"
 #include "status.h"
 
-enum { ROUND = 64 }; /* chunks that are held at a time */
+enum { ROUND = 64, EACH = 4 }; /* chunks that are held at a time, at most, and for each thread */
 enum { CHECKSUM = 4 };
 
 typedef struct chunk {
@@ -165,15 +165,16 @@ bool h5_write_chunks(hid_t rows, hid_t type, h5_shape shape, size_t from, size_t
         plan.row *= shape.size[a];
     plan.rows = shape.size[0] < H5_CHUNK_ROWS ? shape.size[0] : H5_CHUNK_ROWS;
     plan.room = compressBound(plan.rows * plan.row) + CHECKSUM;
-    unsigned char *memory = malloc(ROUND * plan.room);
+    threads = threads > 0 ? threads : omp_get_max_threads();
+    const size_t most = threads < ROUND / EACH ? EACH * (size_t)threads : ROUND;
+    unsigned char *memory = malloc(most * plan.room);
     const size_t count = (total + plan.rows - 1) / plan.rows;
     round_of_chunks r = {.plan = &plan, .values = values, .from = from, .total = total};
-    for (size_t k = 0; k < ROUND; k++)
+    for (size_t k = 0; k < most; k++)
         r.chunks[k].bytes = memory + k * plan.room;
     bool good = memory;
-    threads = threads > 0 ? threads : omp_get_max_threads();
-    for (; good && r.first < count; r.first += ROUND) {
-        r.count = count - r.first < ROUND ? count - r.first : ROUND;
+    for (; good && r.first < count; r.first += most) {
+        r.count = count - r.first < most ? count - r.first : most;
         good = pack_round(&r, threads) && write_round(rows, &r);
     }
     free(memory);

@@ -25,6 +25,8 @@ static const struct {
 } costs[] = {{"ref", {800, 4000}, 0}, {"cpu", {20, 60}, 1e4}, {"cuda", {0.2, 0.3}, 1e5}};
 
 static const double PROGRAM_BYTES = 45e6; /* with its libraries, before there is any snow */
+static const double WRITING_BYTES = 250;  /* a row on its way into a frame: up to so many */
+static const double WRITING_ROWS = 32768;
 
 enum { BLOCK_WIDTH = 4 };  /* of backend_ops.memory */
 enum { FRAME_COPIES = 2 }; /* that a run keeps at most, to be written */
@@ -409,6 +411,7 @@ static void estimate_space(census *c, const backend_ops *ops)
     e->frame_bytes = FRAME_COPIES * (double)e->particles * frame_bytes(s);
     e->memory_bytes =
         PROGRAM_BYTES + e->frame_bytes + (double)e->particles * ID_BYTES +
+        WRITING_BYTES * fmin((double)e->particles, WRITING_ROWS) +
         ops->memory(s, e->particles, cell_set_blocks(&c->bases, d, BLOCK_WIDTH) + (size_t)blocks);
 }
 
