@@ -3,15 +3,23 @@
 #include <signal.h>
 #include <stddef.h>
 
+#include "progress.h"
+
+/* s. timeout(1) and batch systems signal a program, and then its group. */
+static const double ONE_REQUEST = 0.1;
+
 static volatile sig_atomic_t stop_signal;
+static double stop_clock;
 
 static void on_signal(int number)
 {
-    if (stop_signal) { /* asked twice: at once */
+    if (!stop_signal) {
+        stop_clock = clock_seconds();
+        stop_signal = number;
+    } else if (clock_seconds() - stop_clock > ONE_REQUEST) { /* asked twice: at once */
         signal(number, SIG_DFL);
         raise(number);
     }
-    stop_signal = number;
 }
 
 void signals_catch(void)

@@ -1,4 +1,5 @@
-/* Being asked to stop: SIGINT, SIGTERM and SIGHUP are noted; a second one ends the process at once. */
+/* Being asked to stop: SIGINT, SIGTERM and SIGHUP are noted; one more, a tenth of a second later or after that, ends the
+ * process at once. */
 #ifndef FIRN_TOOL_SIGNALS_H
 #define FIRN_TOOL_SIGNALS_H
 

@@ -220,11 +220,21 @@ class Stopped(Case):
             self.assertIn(f"to continue: firn run --backend ref {self.scene} -o {folder} --frames 1000\n", err)
             self.assertEqual(leftovers(self.path(folder)), [])
 
+    def test_two_signals_at_once_are_one_request(self):
+        """As timeout(1) sends them: to the program, and to its group."""
+        process = self.start("run", self.scene, "-o", "out", "--frames", 1000)
+        self.wait_for(self.path("out", "frame_0001.hdf"), process)
+        process.send_signal(signal.SIGINT)
+        process.send_signal(signal.SIGTERM)
+        _, err = process.communicate()
+        self.assertEqual(process.returncode, 75, err)
+        self.assertGreater(attribute(self.path("out", "checkpoint.h5"), "step"), 0)
+
     def test_second_signal_ends_at_once(self):
-        scene = self.write("large.yaml", BLOCK.replace("0.02", "0.001"))
+        scene = self.write("large.yaml", BLOCK.replace("0.02", "0.0004"))
         process = self.start("run", scene, "-o", "out", "--frames", 1000)
         self.wait_for(self.path("out", "frame_0000.hdf"), process)
-        # Signals that come too close are one signal; a step of this scene takes far longer.
+        # Signals that come too close are one request; a step of this scene takes far longer.
         while process.poll() is None:
             process.send_signal(signal.SIGINT)
             time.sleep(0.02)
