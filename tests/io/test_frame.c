@@ -71,6 +71,32 @@ static void test_read_back(void **state)
         }
 }
 
+/* The same bytes whoever packs them and whenever: HDF5 would note the second. */
+static void test_same_bytes(void **state)
+{
+    (void)state;
+    firn_sim *sim = fake_sim_create(70000, 3, false, -3);
+    firn_frame frame = {0};
+    assert_int_equal(firn_frame_capture(sim, FIRN_BASIC_ATTRIBUTES, &frame), FIRN_OK);
+    const char *path[2] = {scratch("one.hdf"), scratch("three.hdf")};
+    char *bytes[2];
+    size_t size[2];
+    for (int n = 0; n < 2; n++) {
+        const firn_export how = {.threads = 1 + 2 * n};
+        assert_int_equal(firn_frame_export(&frame, path[n], FIRN_FORMAT_VTKHDF, &how), FIRN_OK);
+        bytes[n] = scratch_get(path[n], &size[n]);
+        usleep(n == 0 ? 1100000 : 0);
+    }
+    assert_int_equal(size[0], size[1]);
+    assert_memory_equal(bytes[0], bytes[1], size[0]);
+    for (int n = 0; n < 2; n++) {
+        free(bytes[n]);
+        unlink(path[n]);
+    }
+    firn_frame_clear(&frame);
+    fake_sim_destroy(&sim);
+}
+
 static size_t point_bytes(const char *path)
 {
     hid_t file = H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT);
@@ -239,9 +265,10 @@ int main(void)
 {
     H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_read_back), cmocka_unit_test(test_far_from_origin),
-        cmocka_unit_test(test_formats),   cmocka_unit_test(test_refused),
-        cmocka_unit_test(test_describe),  cmocka_unit_test(test_describe_refused),
+        cmocka_unit_test(test_read_back),        cmocka_unit_test(test_same_bytes),
+        cmocka_unit_test(test_far_from_origin),  cmocka_unit_test(test_formats),
+        cmocka_unit_test(test_refused),          cmocka_unit_test(test_describe),
+        cmocka_unit_test(test_describe_refused),
     };
     return cmocka_run_group_tests_name("frame", tests, NULL, NULL);
 }
