@@ -5,7 +5,7 @@
 #ifndef FIRN_SRC_BATCH_H
 #define FIRN_SRC_BATCH_H
 
-#include "backend.h"
+#include "body_plan.h"
 
 typedef struct step_batch {
     uint64_t wanted;       /* at most so many */
@@ -14,10 +14,11 @@ typedef struct step_batch {
     double time, dt_limit; /* before the first; then after the last */
     uint64_t steps;        /* done */
     double dt_min, dt_max; /* of these */
+    const body_plan *plan; /* NULL where no body limits steps */
 } step_batch;
 
-/* Steps without a look from sim.c, each as long as sim.c would choose where neither bodies nor emitters have
- * a say. Ends before a step that fails or needs a solve, which sim.c then takes by `step`; may end early,
+/* Steps without a look from sim.c, each as long as sim.c would choose where emitters have no say. Ends before a step
+ * that is not as planned. Ends before a step that fails or needs a solve, which sim.c then takes by `step`; may end early,
  * even with none done. */
 typedef firn_status batch_fn(backend *self, step_batch *batch, step_report *report);
 

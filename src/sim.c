@@ -48,9 +48,10 @@ time_step_choice sim_choose(firn_sim *sim)
     double explicit_dt = body_limit(sim, limits.max_speed,
                                     time_step_stable(s->cell_size, limits.max_wave_speed,
                                                      limits.max_speed, sim->cfl, s->travel));
-    double implicit_dt = body_limit(
-        sim, limits.max_speed,
-        time_step_travel(s->cell_size, limits.max_speed, time_step_pull(s->gravity), s->travel));
+    double implicit_dt =
+        time_step_travel(s->cell_size, limits.max_speed, time_step_pull(s->gravity), s->travel);
+    if (solver_of(sim) != TIME_STEP_NEVER_SOLVES)
+        implicit_dt = body_limit(sim, limits.max_speed, implicit_dt);
     return time_step_choose(explicit_dt, implicit_dt, s->time_step, solver_of(sim));
 }
 
@@ -147,12 +148,35 @@ firn_status firn_sim_step(firn_sim *sim)
     return try_step(sim, choice, limit, floor);
 }
 
-/* Whether the backend may go on by itself: it knows neither the first step, nor solves, nor bodies that
- * limit steps. */
+/* Whether the backend may go on by itself: it knows neither the first step, nor solves, nor thin walls. */
 static bool may_run_ahead(firn_sim *sim)
 {
+    bool moves = sim->colliders.limits_steps;
     return batch_of(sim->ops) && sim->step > 0 && !sim->blown_up && !sim->is_still &&
-           flow_steps(sim) > 1 && !sim->colliders.limits_steps && !sim_choose(sim).implicit;
+           flow_steps(sim) > 1 &&
+           (moves ? solver_of(sim) == TIME_STEP_NEVER_SOLVES && body_plan_holds(&sim->colliders)
+                  : !sim_choose(sim).implicit);
+}
+
+/* What is planned beyond the first step that turns out otherwise is lost. */
+enum { PLANNED_STEPS = 24 };
+
+static firn_status plan_bodies(firn_sim *sim, const step_batch *batch, body_plan *plan)
+{
+    const firn_settings *s = &sim->scene->settings;
+    step_limits limits;
+    sim->ops->limits(sim->state, &limits);
+    body_plan_start start = {.settings = s,
+                             .time = batch->time,
+                             .frame_time = batch->frame_time,
+                             .dt_limit = batch->dt_limit,
+                             .stable = time_step_stable(s->cell_size, limits.max_wave_speed,
+                                                        limits.max_speed, sim->cfl, s->travel),
+                             .snow_speed = limits.max_speed};
+    sim->ops->bounds(sim->state, start.low, start.high);
+    firn_status status = collider_set_move(&sim->colliders, sim->time);
+    size_t most = batch->wanted < PLANNED_STEPS ? (size_t)batch->wanted : PLANNED_STEPS;
+    return status == FIRN_OK ? body_plan_make(&sim->colliders, &start, most, plan) : status;
 }
 
 /* As many steps as the backend takes at a time, perhaps none. */
@@ -164,8 +188,17 @@ static firn_status run_ahead(firn_sim *sim, uint64_t most)
                         .time = sim->time,
                         .cfl = sim->cfl,
                         .dt_limit = sim->dt_limit};
-    step_report report;
-    firn_status status = batch_of(sim->ops)(sim->state, &batch, &report);
+    body_plan plan = {0};
+    step_report report = {0};
+    firn_status status = FIRN_OK;
+    if (sim->colliders.limits_steps) {
+        status = plan_bodies(sim, &batch, &plan);
+        batch.plan = &plan;
+        batch.wanted = plan.steps;
+    }
+    if (status == FIRN_OK)
+        status = batch_of(sim->ops)(sim->state, &batch, &report);
+    body_plan_clear(&plan);
     count_work(sim, &report);
     return status == FIRN_OK && batch.steps > 0 ? finish_steps(sim, &batch, &report) : status;
 }

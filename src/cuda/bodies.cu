@@ -187,19 +187,26 @@ static firn_status show_keys(const deform_pose *pose, device_key keys[2])
     return status;
 }
 
+/* A pose as the GPU needs it: with its own copies of keys. */
+static collider_pose shown_pose(const collider_pose *pose, const device_key keys[2])
+{
+    collider_pose r = *pose;
+    if (r.deform.from) {
+        r.deform.from = keys[0].device;
+        r.deform.to = keys[1].device;
+    }
+    return r;
+}
+
 firn_status bodies_move(const collider_set *set, device_bodies *bodies, cudaStream_t stream)
 {
     if (!bodies->set)
         return FIRN_OK;
     firn_status status = FIRN_OK;
     for (size_t n = 0; n < set->count && status == FIRN_OK; n++) {
-        collider_pose *pose = &bodies->shown[n];
-        *pose = set->poses[n];
-        if (!pose->deform.from)
-            continue;
-        status = show_keys(&set->poses[n].deform, bodies->keys[n]);
-        pose->deform.from = bodies->keys[n][0].device;
-        pose->deform.to = bodies->keys[n][1].device;
+        if (set->poses[n].deform.from)
+            status = show_keys(&set->poses[n].deform, bodies->keys[n]);
+        bodies->shown[n] = shown_pose(&set->poses[n], bodies->keys[n]);
     }
     if (status != FIRN_OK)
         return status;
@@ -209,9 +216,55 @@ firn_status bodies_move(const collider_set *set, device_bodies *bodies, cudaStre
                       "moving colliders");
 }
 
+static void free_plan(device_plan *plan)
+{
+    device_free(&plan->step);
+    device_free(&plan->poses);
+    plan->capacity = 0;
+}
+
+static firn_status make_room(size_t steps, size_t bodies, device_plan *plan)
+{
+    if (steps <= plan->capacity)
+        return FIRN_OK;
+    free_plan(plan);
+    firn_status status = device_allocate(&plan->step, steps * sizeof *plan->step, "colliders");
+    if (status == FIRN_OK)
+        status = device_allocate(&plan->poses, steps * bodies * sizeof *plan->poses, "colliders");
+    plan->capacity = status == FIRN_OK ? steps : 0;
+    return status;
+}
+
+firn_status bodies_plan(const body_plan *plan, device_bodies *bodies, cudaStream_t stream)
+{
+    const size_t count = plan->steps * plan->bodies;
+    firn_status status = make_room(plan->steps, plan->bodies, &bodies->plan);
+    collider_pose *poses = (collider_pose *)malloc(count * sizeof *poses);
+    if (!poses)
+        status = fail(FIRN_NO_MEMORY, "out of memory for colliders");
+    for (size_t n = 0; n < count && status == FIRN_OK; n++)
+        poses[n] = shown_pose(&plan->poses[n], bodies->keys[n % plan->bodies]);
+    if (status == FIRN_OK) {
+        cudaMemcpyAsync(bodies->plan.step, plan->step, plan->steps * sizeof *plan->step,
+                        cudaMemcpyHostToDevice, stream);
+        status = cuda_check(cudaMemcpyAsync(bodies->plan.poses, poses, count * sizeof *poses,
+                                            cudaMemcpyHostToDevice, stream),
+                            "planning the motion of colliders");
+    }
+    free(poses);
+    return status;
+}
+
+void bodies_follow(device_bodies *bodies, size_t step, cudaStream_t stream)
+{
+    cudaMemcpyAsync(bodies->poses, bodies->plan.poses + step * bodies->count,
+                    bodies->count * sizeof *bodies->poses, cudaMemcpyDeviceToDevice, stream);
+}
+
 void bodies_free(device_bodies *bodies)
 {
     free_list(&bodies->list);
+    free_plan(&bodies->plan);
     for (size_t n = 0; bodies->keys && n < bodies->count; n++) {
         free_list(&bodies->keys[n][0].list);
         free_list(&bodies->keys[n][1].list);

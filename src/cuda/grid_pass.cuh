@@ -29,6 +29,8 @@ static __device__ collider_bits any_of_eighths(collider_bits bits)
 static __global__ void __launch_bounds__(THREADS) bodies_kernel(const pass_view s)
 {
     uint32_t n = blockIdx.x * THREADS + threadIdx.x, block = n / EIGHTHS;
+    if (s.in_row && s.halted())
+        return;
     bool exists = block < s.grid.block_count, is_home = block < s.grid.home_count;
     int4 at = exists ? s.grid.at[block] : make_int4(0, 0, 0, 0);
     double nodes[3], cells[3], clearance;

@@ -148,13 +148,32 @@ static __device__ void account(pace_state *p, const outcome *out, const particle
         p->now.halted = HALT_DONE;
 }
 
+/* Whether a step is as it was planned among bodies that move: the snow allows the same and is in the same box. */
+static __device__ bool is_as_planned(const pace_state *p, const body_step &step, double stable)
+{
+    bool same = step.time == p->time && step.stable == stable;
+    for (int k = 0; k < BOX_VALUES; k++)
+        same = same && p->box[k] == p->planned_box[k];
+    return same;
+}
+
 /* As sim_choose and firn_sim_step do for explicit steps. */
 static __device__ void choose(pace_state *p, const pace_rules &rules)
 {
     const firn_settings *settings = &rules.settings;
     const pace_limits limits = limits_of(&p->most);
-    const double stable = time_step_stable(settings->cell_size, limits.max_wave_speed,
-                                           limits.max_speed, p->cfl, settings->travel);
+    double stable = time_step_stable(settings->cell_size, limits.max_wave_speed, limits.max_speed,
+                                     p->cfl, settings->travel);
+    double body_speed = 0;
+    if (p->planned) {
+        const body_step step = p->planned[p->steps];
+        if (!is_as_planned(p, step, stable)) {
+            p->now.halted = HALT_ASKED;
+            return;
+        }
+        stable = step.allowed;
+        body_speed = step.speed;
+    }
     const double far = time_step_travel(settings->cell_size, limits.max_speed,
                                         time_step_pull(settings->gravity), settings->travel);
     const time_step_choice choice =
@@ -171,7 +190,7 @@ static __device__ void choose(pace_state *p, const pace_rules &rules)
     p->dt = time_step_to_land(p->time, p->frame_time, p->limit);
     p->begun = true;
     sum_ranges ranges = ranges_of(&rules, &limits, p->dt);
-    float calm = calm_speed(settings, p->dt, limits.max_speed, 0);
+    float calm = calm_speed(settings, p->dt, limits.max_speed, body_speed);
     p->now = now_of(&rules, &limits, &ranges, p->dt, calm);
 }
 

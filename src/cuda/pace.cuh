@@ -39,6 +39,10 @@ struct pace_state {
     uint32_t wanted, steps; /* at most, and done */
     double dt_min, dt_max;
     unsigned long long active_nodes; /* of the last good step */
+    /* Among bodies that move: what is planned, and what that rests on. */
+    const body_step *planned; /* NULL: nothing */
+    const int *box;
+    int planned_box[BOX_VALUES];
     /* Of the step under way, if there is one. */
     bool begun;
     double dt, limit, choice;

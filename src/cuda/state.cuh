@@ -24,6 +24,7 @@
 
 #define FIRN_DIM 3
 extern "C" {
+#include "body_plan.h"
 #include "collider/meet.h"
 #include "cuda/cuda.h"
 #include "method/stress_series_plan.h"
@@ -204,6 +205,7 @@ typedef struct pass_view {
     bool planar;
     bool overlaps; /* kernels are launched close behind each other: launch.cuh */
     stress_series_plan series;
+    bool in_row; /* of steps: whether anything is to be done is known on the GPU only */
 
     __device__ bool halted() const
     {
@@ -268,6 +270,13 @@ typedef struct device_key {
     device_list list;
 } device_key;
 
+/* Steps among bodies that move (body_plan.h), on the GPU. */
+typedef struct device_plan {
+    body_step *step;
+    collider_pose *poses;
+    size_t capacity; /* steps */
+} device_plan;
+
 /* A copy of the colliders on the GPU. */
 typedef struct device_bodies {
     collider_set *set; /* NULL without colliders */
@@ -275,7 +284,8 @@ typedef struct device_bodies {
     size_t count;
     collider_pose *shown;  /* the poses as they were last copied; on the host */
     device_key (*keys)[2]; /* about now, a body */
-    device_list list;      /* everything else they point to */
+    device_plan plan;
+    device_list list; /* everything else they point to */
 } device_bodies;
 
 /* Points in time on the GPU that end the stages of a step. */
@@ -354,6 +364,10 @@ firn_status bodies_upload(const collider_set *set, device_bodies *out);
 firn_status bodies_move(const collider_set *set, device_bodies *bodies, cudaStream_t stream);
 void bodies_free(device_bodies *bodies);
 
+/* A plan, between whose keys the bodies are that were moved last; then its poses, step by step. */
+firn_status bodies_plan(const body_plan *plan, device_bodies *bodies, cudaStream_t stream);
+void bodies_follow(device_bodies *bodies, size_t step, cudaStream_t stream);
+
 /* transfer.cu */
 kernels kernels_find(const firn_settings *settings);
 bool kernels_overlap(void);
@@ -378,6 +392,13 @@ void know_places(const backend *s);
  * is above 0). */
 void waves_launch(const particles_view *p, size_t count, cudaStream_t stream);
 void limits_launch(const pass_view *pass, size_t count, float inv_D_reach, cudaStream_t stream);
+
+/* values.cu: the box of all particles, in the memory of values on their way. Of the blocks that they are in, the
+ * least along each axis, and the least of ~ the block, which gives the largest. `pass` in a row of steps, else NULL. */
+enum { BOX_VALUES = 6 };
+int *box_of(const backend *s);
+void box_launch(const backend *s, const pass_view *pass);
+firn_status box_read(const backend *s, int box[BOX_VALUES]);
 
 /* From a cell's first node to its corner, in cells. */
 static inline double place_origin(const firn_settings *settings)

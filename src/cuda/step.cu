@@ -88,7 +88,7 @@ void cuda_limits(backend *s, step_limits *limits)
 /* ---- One step --------------------------------------------------------------------------------- */
 
 /* Bring particles together when it is time, and find the bodies near them when either has moved. */
-static firn_status prepare(backend *s, const step_plan *plan)
+static firn_status prepare(backend *s, bool moves)
 {
     firn_status status = FIRN_OK;
     if (!s->limits_known)
@@ -102,7 +102,6 @@ static firn_status prepare(backend *s, const step_plan *plan)
             device_free(&s->start[a]);
         s->drifted = false;
     }
-    bool moves = plan && s->colliders->limits_steps;
     if (status == FIRN_OK && moves)
         status = bodies_move(s->colliders, &s->bodies, s->stream);
     if (status == FIRN_OK && s->count > 0 && s->bodies.set && (moves || s->steps_since_sort == 0)) {
@@ -255,7 +254,7 @@ static float calm_of(backend *s, double max_speed, double dt)
 firn_status cuda_step(backend *s, const step_plan *plan, step_report *report)
 {
     *report = (step_report){};
-    firn_status status = prepare(s, plan);
+    firn_status status = prepare(s, s->colliders->limits_steps);
     if (status != FIRN_OK || s->count == 0)
         return status;
     chosen_step step = {.plan = plan, .rules = rules_of(s), .limits = pace_limits_of(&s->most)};
@@ -301,11 +300,21 @@ static uint32_t steps_ahead(const backend *s, const step_batch *batch)
     return batch->wanted < ahead ? (uint32_t)batch->wanted : ahead;
 }
 
+/* Bodies go where they are planned to be at a step. */
+static void follow_plan(backend *s, const pass_view *pass, uint32_t step)
+{
+    bodies_follow(&s->bodies, step, s->stream);
+    s->run.bodies(pass, s->stream);
+    box_launch(s, pass);
+}
+
 /* From one step to the next and through the next; one step's stages stand for those of all. */
-static void launch_steps(backend *s, const pass_view *pass, uint32_t count)
+static void launch_steps(backend *s, const pass_view *pass, uint32_t count, bool planned)
 {
     const pace_rules rules = rules_of(s);
     for (uint32_t n = 0; n < count; n++) {
+        if (planned)
+            follow_plan(s, pass, n);
         pace_turn_launch(pass, &rules, s->pace, s->stream);
         s->run.p2g(pass, s->stream);
         if (n == 0)
@@ -345,7 +354,14 @@ firn_status cuda_steps(backend *s, step_batch *batch, step_report *report)
     batch->steps = 0;
     if (!s->sorted || s->steps == 0 || s->count == 0)
         return FIRN_OK;
-    firn_status status = prepare(s, NULL);
+    firn_status status = prepare(s, false);
+    if (status == FIRN_OK && batch->plan)
+        status = bodies_move(s->colliders, &s->bodies, s->stream);
+    if (status == FIRN_OK && batch->plan)
+        status = bodies_plan(batch->plan, &s->bodies, s->stream);
+    int box[BOX_VALUES] = {};
+    if (status == FIRN_OK && batch->plan)
+        status = box_read(s, box);
     if (status != FIRN_OK)
         return status;
     const uint32_t ahead = steps_ahead(s, batch);
@@ -355,10 +371,14 @@ firn_status cuda_steps(backend *s, step_batch *batch, step_report *report)
                              .time = batch->time,
                              .dt_limit = batch->dt_limit,
                              .wanted = ahead,
-                             .dt_min = INFINITY};
+                             .dt_min = INFINITY,
+                             .planned = batch->plan ? s->bodies.plan.step : NULL,
+                             .box = box_of(s)};
+    memcpy(s->shown->planned_box, box, sizeof box);
     cudaMemcpyAsync(s->pace, s->shown, sizeof *s->pace, cudaMemcpyHostToDevice, s->stream);
     pass_view pass = pass_of(s);
-    launch_steps(s, &pass, ahead);
+    pass.in_row = true;
+    launch_steps(s, &pass, ahead, batch->plan != NULL);
     status = cuda_check(cudaGetLastError(), "taking steps");
     if (status == FIRN_OK)
         status = see_pace(s);

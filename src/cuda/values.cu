@@ -317,64 +317,80 @@ void limits_launch(const pass_view *pass, size_t count, float inv_D_reach, cudaS
 
 /* ---- Bounds ----------------------------------------------------------------------------------- */
 
-typedef struct bounds_view {
+typedef struct box_view {
     particles_view p;
     homes_view home;
     const int4 *at;
     const int32_t *start[3];
     uint32_t count;
-    int *low, *high; /* of the blocks that particles are in, three each */
-} bounds_view;
+    int *box;
+} box_view;
 
-static __global__ void find_bounds(const bounds_view b)
+static __global__ void find_box(const box_view b, const pass_view pass)
 {
     uint32_t k = blockIdx.x * VALUE_THREADS + threadIdx.x;
+    if (pass.in_row && pass.halted())
+        return;
     for (int a = 0; a < 3; a++) {
-        int low = INT32_MAX, high = INT32_MIN;
+        int low = INT32_MAX, high = INT32_MAX;
         if (k < b.count) {
             int cell = b.home.first ? b.p[k].place(a) >> PLACE_BITS : b.start[a][k];
             if (b.home.first) {
                 int4 at = b.at[b.home[k]];
                 cell += 4 * (a == 0 ? at.x : a == 1 ? at.y : at.z);
             }
-            low = high = cell >> 2;
+            low = cell >> 2;
+            high = ~low;
         }
         for (int n = 16; n > 0; n >>= 1) {
             low = min(low, __shfl_xor_sync(0xffffffffu, low, n));
-            high = max(high, __shfl_xor_sync(0xffffffffu, high, n));
+            high = min(high, __shfl_xor_sync(0xffffffffu, high, n));
         }
-        if ((threadIdx.x & 31) == 0 && low <= high) {
-            if (low < *(volatile int *)&b.low[a])
-                atomicMin(&b.low[a], low);
-            if (high > *(volatile int *)&b.high[a])
-                atomicMax(&b.high[a], high);
+        if ((threadIdx.x & 31) == 0) {
+            if (low < *(volatile int *)&b.box[a])
+                atomicMin(&b.box[a], low);
+            if (high < *(volatile int *)&b.box[3 + a])
+                atomicMin(&b.box[3 + a], high);
         }
     }
+}
+
+int *box_of(const backend *s)
+{
+    return (int *)s->staging;
+}
+
+void box_launch(const backend *s, const pass_view *pass)
+{
+    box_view b = {};
+    for (int a = 0; a < 3; a++)
+        b.start[a] = s->start[a];
+    b.p = s->p;
+    b.home = s->home;
+    b.at = s->grid.at;
+    b.count = (uint32_t)s->count;
+    b.box = box_of(s);
+    cudaMemsetAsync(b.box, 0x7f, BOX_VALUES * sizeof *b.box, s->stream); /* beyond any block */
+    if (s->count > 0)
+        find_box<<<groups(s->count), VALUE_THREADS, 0, s->stream>>>(b, pass ? *pass : pass_view{});
+}
+
+firn_status box_read(const backend *s, int box[BOX_VALUES])
+{
+    box_launch(s, NULL);
+    cudaMemcpyAsync(box, box_of(s), BOX_VALUES * sizeof *box, cudaMemcpyDeviceToHost, s->stream);
+    return cuda_check(cudaStreamSynchronize(s->stream), "finding where particles are");
 }
 
 /* By whole blocks, as cpu does: the cells of block b have their corners in 4 b .. 4 b + 5. */
 void cuda_bounds(const backend *s, double low[3], double high[3])
 {
-    int found[6] = {INT32_MAX, INT32_MAX, INT32_MAX, INT32_MIN, INT32_MIN, INT32_MIN};
-    if (s->count > 0) {
-        bounds_view b = {};
-        for (int a = 0; a < 3; a++)
-            b.start[a] = s->start[a];
-        b.p = s->p;
-        b.home = s->home;
-        b.at = s->grid.at;
-        b.count = (uint32_t)s->count;
-        b.low = (int *)s->staging;
-        b.high = b.low + 3;
-        cudaMemcpyAsync(b.low, found, sizeof found, cudaMemcpyHostToDevice, s->stream);
-        find_bounds<<<groups(s->count), VALUE_THREADS, 0, s->stream>>>(b);
-        cudaMemcpyAsync(found, b.low, sizeof found, cudaMemcpyDeviceToHost, s->stream);
-        cudaStreamSynchronize(s->stream);
-    }
+    int box[BOX_VALUES] = {};
+    const bool none = s->count == 0 || box_read(s, box) != FIRN_OK;
     for (int a = 0; a < 3; a++) {
-        bool flat = a >= s->settings->dimensions, none = found[a] > found[a + 3];
-        low[a] = flat ? 0 : none ? INFINITY : 4.0 * found[a] * s->settings->cell_size;
-        high[a] = flat ? 0 : none ? -INFINITY : (4.0 * found[a + 3] + 5) * s->settings->cell_size;
+        bool flat = a >= s->settings->dimensions;
+        low[a] = flat ? 0 : none ? INFINITY : 4.0 * box[a] * s->settings->cell_size;
+        high[a] = flat ? 0 : none ? -INFINITY : (4.0 * ~box[a + 3] + 5) * s->settings->cell_size;
     }
 }
 

@@ -6,13 +6,32 @@
 static void test_bounds(void **state)
 {
     (void)state;
-    assert_near(time_step_stable(0.01, 20, 1, 0.4, 0.5), 0.4 * 0.01 / 20, 1e-18, 1);
-    assert_near(time_step_stable(0.01, 20, 100, 0.4, 0.5), 0.5 * 0.01 / 100, 1e-18, 1);
-    assert_near(time_step_stable(0.01, 20, 0, 0.4, 0.5), 0.4 * 0.01 / 20, 1e-18, 1);
+    const double wave = time_step_rounded(0.4 * 0.01 / 20);
+    assert_true(time_step_stable(0.01, 20, 1, 0.4, 0.5) == wave);
+    assert_true(time_step_stable(0.01, 20, 100, 0.4, 0.5) == time_step_rounded(0.5 * 0.01 / 100));
+    assert_true(time_step_stable(0.01, 20, 0, 0.4, 0.5) == wave);
     assert_true(isinf(time_step_stable(0.01, 0, 0, 0.4, 0.5)));
     assert_true(isnan(time_step_stable(0.01, NAN, 1, 0.4, 0.5)));
     assert_true(isnan(time_step_stable(0.01, 1, NAN, 0.4, 0.5)));
     assert_true(time_step_stable(0.01, INFINITY, 1, 0.4, 0.5) == 0);
+}
+
+/* Never longer, never shorter by a 32nd; 32 lengths to a power of two, each its own. */
+static void test_rounding(void **state)
+{
+    (void)state;
+    int lengths = 0;
+    double last = 0;
+    for (double dt = 1e-4; dt < 2e-4; dt += 1e-9) {
+        double r = time_step_rounded(dt);
+        assert_true(r <= dt && r > dt * (1 - 1.0 / 32) && time_step_rounded(r) == r);
+        lengths += r != last;
+        last = r;
+    }
+    assert_in_range(lengths, 32, 33);
+    assert_true(time_step_rounded(0x1p-14) == 0x1p-14);
+    assert_true(time_step_rounded(0) == 0 && isinf(time_step_rounded(INFINITY)) &&
+                isnan(time_step_rounded(NAN)));
 }
 
 /* Steps from frame to frame: how many, none above stable, none much shorter than its fellows. */
@@ -136,6 +155,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_bounds),
+        cmocka_unit_test(test_rounding),
         cmocka_unit_test(test_landing),
         cmocka_unit_test(test_one_step_when_nothing_limits),
         cmocka_unit_test(test_landing_as_the_limit_changes),

@@ -119,6 +119,29 @@ static void test_resume(void **state)
     firn_scene_destroy(&scene);
 }
 
+/* One by one and as many at once as the backend likes, over several keys and frames. */
+static void test_at_once(void **state)
+{
+    (void)state;
+    write_moving();
+    for (int k = 0; k < CHOSEN; k++) {
+        firn_sim *one = make_sim(block(chosen[k], "    deform: {file: %s, fps: 25}\n",
+                                       sequence_path("moving_####.obj")));
+        firn_sim *all = make_sim(block(chosen[k], "    deform: {file: %s, fps: 25}\n",
+                                       sequence_path("moving_####.obj")));
+        advance_to(one, 0.03);
+        steps(all, (int)firn_sim_steps(one));
+        assert_true(firn_sim_time(one) == firn_sim_time(all));
+        cloud a = cloud_of(one), b = cloud_of(all);
+        assert_memory_equal(a.values[FIRN_VELOCITY], b.values[FIRN_VELOCITY],
+                            a.count * (size_t)a.dimensions * sizeof(double));
+        cloud_free(&a);
+        cloud_free(&b);
+        firn_sim_destroy(&one);
+        firn_sim_destroy(&all);
+    }
+}
+
 int main(int argc, char **argv)
 {
     use_backend(argc, argv);
@@ -128,6 +151,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_moving),
         cmocka_unit_test(test_growing),
         cmocka_unit_test(test_resume),
+        cmocka_unit_test(test_at_once),
     };
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
     sequence_cleanup();

@@ -78,7 +78,8 @@ static void test_press(void **state)
         at_most(0.8, packed_part(sim), "%s: part of it packed", name);
         near_to(after.wave_speed, before.wave_speed * exp(5 * (1 - after.J_P_min)), tolerance,
                 "%s: wave speed of packed snow", name);
-        near_to(after.stable_dt, before.stable_dt * before.wave_speed / after.wave_speed, tolerance,
+        /* Both are rounded: time_step.h. */
+        near_to(after.stable_dt, before.stable_dt * before.wave_speed / after.wave_speed, 1.0 / 32,
                 "%s: stable step", name);
         cloud_free(&start);
         firn_sim_destroy(&sim);

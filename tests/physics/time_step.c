@@ -1,4 +1,4 @@
-/* The time step: automatic (cfl h / c and travel h / v, with the hardened wave speed), fixed,
+/* The time step: automatic (cfl h / c and travel h / v, with the hardened wave speed, rounded), fixed,
  * and landing on frames to the bit. */
 #include <string.h>
 
@@ -52,7 +52,7 @@ static void test_automatic(void **state)
             double modulus = 2 * *cloud_row(&c, FIRN_MU0, 0) + *cloud_row(&c, FIRN_LAMBDA0, 0);
             double harder = fmax(1, exp(10 * (1 - cases[k].J_P))); /* particle 0 has J_P = 1 */
             double wave = cases[k].cfl * H / sqrt(modulus * harder / 400);
-            double expected = fmin(wave, cases[k].travel * H / cases[k].speed);
+            double expected = time_step_rounded(fmin(wave, cases[k].travel * H / cases[k].speed));
             firn_sim *sim = make_sim_of(scene_of((method){d, "cubic", FLIP_95}, lines), &c);
             double limit = precision_of(sim).formula;
             near_to(stats_of(sim).stable_dt, expected, limit, "%dD case %zu: stable dt", d, k);
