@@ -17,8 +17,8 @@ typedef struct step_batch {
     const body_plan *plan; /* NULL where no body limits steps */
 } step_batch;
 
-/* Steps without a look from sim.c, each as long as sim.c would choose where emitters have no say. Ends before a step
- * that is not as planned. Ends before a step that fails or needs a solve, which sim.c then takes by `step`; may end early,
+/* Steps without a look from sim.c, each as long as sim.c would choose where emitters have no say. Ends before a step that
+ * is not as planned, that fails or that needs a solve, which sim.c then takes by `step`; may end early,
  * even with none done. */
 typedef firn_status batch_fn(backend *self, step_batch *batch, step_report *report);
 

@@ -3,7 +3,9 @@
 
 #include "shape/make_shape.h"
 
+#include "body_plan.h"
 #include "collider/collider.h"
+#include "method/time_step.h"
 
 static void check_velocity(const double v[3], double x, double y, double z)
 {
@@ -220,6 +222,57 @@ static void fast_bodies_shorten_steps(void **state)
     shape_destroy(&fast.shape);
 }
 
+/* Steps go from one to the next up to the frame, with every body where it is then. */
+static void plans_lead_to_the_frame(void **state)
+{
+    (void)state;
+    const firn_settings settings = {.fps = 50, .travel = 0.4, .retries = 10};
+    const double frame_time = 0.02;
+    collider items[2] = {{.shape = halfspace()},
+                         {.shape = sphere(1), .motion.velocity = {50, 0, 0}}};
+    collider_set set;
+    assert_int_equal(collider_set_create(3, 0.1, items, 2, &set), FIRN_OK);
+    assert_true(body_plan_holds(&set));
+    body_plan_start start = {.settings = &settings,
+                             .time = 0.0012,
+                             .frame_time = frame_time,
+                             .stable = 3e-3,
+                             .low = {1.05, 0, 0},
+                             .high = {3, 1, 1}};
+    body_plan plan;
+    assert_int_equal(body_plan_make(&set, &start, 1000, &plan), FIRN_OK);
+    assert_in_range(plan.steps, 24, 999);
+    double time = start.time;
+    for (size_t k = 0; k < plan.steps; k++) {
+        const body_step *s = &plan.step[k];
+        assert_true(s->time == time && s->stable == start.stable);
+        assert_true(fabs(s->allowed - 0.04 / 50) < 1e-15 && fabs(s->speed - 50) < 1e-12);
+        assert_true(fabs(plan.poses[2 * k + 1].at.shift[0] - 50 * time) < 1e-12);
+        double dt = time_step_to_land(time, frame_time, s->allowed);
+        time = time_step_end(time, frame_time, dt);
+    }
+    assert_true(time == frame_time);
+    body_plan_clear(&plan);
+    assert_int_equal(body_plan_make(&set, &start, 3, &plan), FIRN_OK);
+    assert_int_equal(plan.steps, 3);
+    body_plan_clear(&plan);
+    collider_set_clear(&set);
+    shape_destroy(&items[0].shape);
+    shape_destroy(&items[1].shape);
+}
+
+/* Before a thin wall a step depends on how fast snow is. */
+static void thin_walls_are_not_planned(void **state)
+{
+    (void)state;
+    collider thin = {.shape = box(0.025, 4, 4)};
+    collider_set set;
+    assert_int_equal(collider_set_create(3, 0.1, &thin, 1, &set), FIRN_OK);
+    assert_false(body_plan_holds(&set));
+    collider_set_clear(&set);
+    shape_destroy(&thin.shape);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -233,6 +286,8 @@ int main(void)
         cmocka_unit_test(normals_lie_in_the_plane_in_2d),
         cmocka_unit_test(thin_walls_are_found),
         cmocka_unit_test(fast_bodies_shorten_steps),
+        cmocka_unit_test(plans_lead_to_the_frame),
+        cmocka_unit_test(thin_walls_are_not_planned),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

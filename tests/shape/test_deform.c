@@ -1,8 +1,10 @@
 /* Bodies that deform: what is between two keys, against what the body is; files and their faults. */
 #include "shape/cmocka_all.h"
 
+#include "body_plan.h"
 #include "collider/collider.h"
 #include "io/vdb.h"
+#include "method/time_step.h"
 #include "shape/make_sequence.h"
 #include "shape/sample.h"
 
@@ -267,6 +269,41 @@ static void test_memory(void **state)
 
 /* ---- Files ----------------------------------------------------------------------------------- */
 
+/* Steps are planned up to where the keys change. */
+static void test_plan(void **state)
+{
+    (void)state;
+    const ball frames[3] = {
+        {5 * CELL, {0, 0, 0}}, {5 * CELL, {CELL, 0, 0}}, {5 * CELL, {2 * CELL, 0, 0}}};
+    write_balls("plan", frames, 3, 20);
+    deform *d = body_of("plan_####.obj", 0);
+    const collider item = {.deform = d};
+    const firn_settings settings = {.fps = 1, .travel = 0.4, .retries = 10};
+    collider_set set;
+    assert_int_equal(collider_set_create(3, CELL, &item, 1, &set), FIRN_OK);
+    const body_plan_start start = {.settings = &settings,
+                                   .time = 0.01,
+                                   .frame_time = 1,
+                                   .stable = 1e-3,
+                                   .low = {-1, -1, -1},
+                                   .high = {1, 1, 1}};
+    body_plan plan;
+    assert_int_equal(body_plan_make(&set, &start, 1000, &plan), FIRN_OK);
+    assert_in_range(plan.steps, 2, 100);
+    const deform_pose first = plan.poses[0].deform;
+    for (size_t k = 0; k < plan.steps; k++)
+        assert_true(plan.poses[k].deform.from == first.from && plan.poses[k].deform.to == first.to);
+    const body_step last = plan.step[plan.steps - 1];
+    double next = time_step_end(last.time, 1, time_step_to_land(last.time, 1, last.allowed));
+    deform_pose after;
+    assert_int_equal(deform_hold(d, next, &after), FIRN_OK);
+    assert_true(after.from == first.to);
+    deform_let_go(d, &after);
+    body_plan_clear(&plan);
+    collider_set_clear(&set);
+    deform_release(&d);
+}
+
 static void put_u32(FILE *out, uint32_t value, bool big)
 {
     for (int k = 0; k < 4; k++)
@@ -466,7 +503,7 @@ int main(void)
         cmocka_unit_test(test_around),  cmocka_unit_test(test_momentum),
         cmocka_unit_test(test_memory),  cmocka_unit_test(test_formats),
         cmocka_unit_test(test_faults),  cmocka_unit_test(test_bad_caches),
-        cmocka_unit_test(test_close),
+        cmocka_unit_test(test_close),   cmocka_unit_test(test_plan),
     };
     if (strcmp(vdb_version(), "none") == 0)
         return 77;
