@@ -15,7 +15,7 @@
 
 /*
  * dt, or less by up to a 32nd: one of 32 lengths between two powers of two. So steps stay the same while the snow hardly
- * changes, on every backend alike, and a GPU that plans ahead is mostly right.
+ * changes, and a GPU that plans ahead is mostly right.
  */
 EVERYWHERE double time_step_rounded(double dt)
 {

@@ -162,7 +162,7 @@ static cloud watch(const char *backend, method m, int frames, double *nodes)
 {
     firn_sim_options chosen = backend_options();
     use_options((firn_sim_options){.backend = backend});
-    firn_sim *sim = make_sim(heap(m, SLEEP));
+    firn_sim *sim = make_sim(heap(m, SLEEP "  time_step: 4e-4\n")); /* the same steps for both */
     use_options(chosen);
     for (int n = 0; n < frames / 2; n++) {
         advance(sim, 2);
