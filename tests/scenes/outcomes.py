@@ -138,7 +138,7 @@ class Outcomes(unittest.TestCase):
         for number in (0, 16):
             x, values = frame(f"{folder}/frame_{number:04}.hdf")
             ball = values["object"] == 1
-            near = numpy.linalg.norm(x - x[ball].mean(axis=0), axis=1) < 0.45
+            near = numpy.linalg.norm(x - x[ball].mean(axis=0), axis=1) < 0.55
             carried = (values["object"] == 0) & near & (x @ normal > 0.18)
             gained.append(values["mass"][carried].sum() / values["mass"][ball].sum())
         self.assertEqual(gained[0], 0)
