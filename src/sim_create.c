@@ -199,27 +199,78 @@ static firn_status set_masses(firn_sim *sim, size_t first, const sample_points *
     return status;
 }
 
+static bool snow_turns(const scene_snow *snow)
+{
+    const double *w = snow->angular_velocity;
+    return w[0] != 0 || w[1] != 0 || w[2] != 0;
+}
+
+/* The gradient of the velocity of an object that turns, row by row; 0 in all dimensions beyond `d`. */
+static void turn_gradient(const scene_snow *snow, size_t d, double C[9])
+{
+    double w[3];
+    for (int i = 0; i < 3; i++)
+        w[i] = snow->angular_velocity[i] * acos(-1) / 180;
+    const double all[3][3] = {{0, -w[2], w[1]}, {w[2], 0, -w[0]}, {-w[1], w[0], 0}};
+    for (size_t i = 0; i < d * d; i++)
+        C[i] = all[i / d][i % d];
+}
+
+/* The object's velocity, its turn about the middle of its particles, and what a file says of each. */
+static firn_status set_velocities(firn_sim *sim, const scene_snow *snow, size_t first,
+                                  const sample_points *points)
+{
+    const double *told = snow->points.set ? snow->points.set->state[FIRN_VELOCITY] : NULL;
+    const size_t d = (size_t)sim->scene->settings.dimensions;
+    if (!told && !snow_turns(snow))
+        return set_constant(sim, FIRN_VELOCITY, first, points->count, snow->velocity);
+    double C[9], middle[3] = {0}, *buffer = malloc(sizeof(double[3]) * CHUNK);
+    if (!buffer)
+        return fail(FIRN_NO_MEMORY, "out of memory for particle values");
+    turn_gradient(snow, d, C);
+    for (size_t k = 0; k < points->count * d; k++)
+        middle[k % d] += points->position[k] / (double)points->count;
+    firn_status status = FIRN_OK;
+    for (size_t done = 0; done < points->count && status == FIRN_OK; done += CHUNK) {
+        size_t rows = points->count - done < CHUNK ? points->count - done : CHUNK;
+        for (size_t k = 0; k < rows * d; k++) {
+            const double *x = points->position + (done + k / d) * d, *row = C + k % d * d;
+            buffer[k] = snow->velocity[k % d] + (told ? told[done * d + k] : 0);
+            for (size_t i = 0; i < d; i++)
+                buffer[k] += row[i] * (x[i] - middle[i]);
+        }
+        status = sim->ops->set(sim->state, FIRN_VELOCITY, first + done, rows, buffer);
+    }
+    free(buffer);
+    return status;
+}
+
+/* What APIC carries of a turn: B = C D. */
+static firn_status set_affine(firn_sim *sim, const scene_snow *snow, size_t first, size_t count)
+{
+    const firn_settings *s = &sim->scene->settings;
+    const double D = s->cell_size * s->cell_size / (s->kernel == FIRN_CUBIC ? 3 : 4);
+    double B[9];
+    if (s->transfer != FIRN_APIC || !snow_turns(snow))
+        return FIRN_OK;
+    turn_gradient(snow, (size_t)s->dimensions, B);
+    for (int k = 0; k < s->dimensions * s->dimensions; k++)
+        B[k] *= D;
+    return set_constant(sim, FIRN_B, first, count, B);
+}
+
 /* What a file says of each particle, over what the material and the object say of all. */
 static firn_status set_from_file(firn_sim *sim, const scene_snow *snow, size_t first,
                                  const sample_points *points)
 {
     const point_set *set = snow->points.set;
-    size_t count = points->count, d = (size_t)sim->scene->settings.dimensions;
+    size_t count = points->count;
     firn_status status = FIRN_OK;
     if (set->state[FIRN_VOLUME] && !set->state[FIRN_MASS])
         status = set_masses(sim, first, points, set->state[FIRN_VOLUME]);
     for (firn_attribute a = FIRN_POSITION + 1; a < FIRN_STATE_ATTRIBUTES && status == FIRN_OK; a++)
         if (set->state[a] && a != FIRN_VELOCITY)
             status = sim->ops->set(sim->state, a, first, count, set->state[a]);
-    if (status != FIRN_OK || !set->state[FIRN_VELOCITY])
-        return status;
-    double *velocity = malloc(count * d * sizeof *velocity);
-    if (!velocity)
-        return fail(FIRN_NO_MEMORY, "out of memory for particle values");
-    for (size_t k = 0; k < count * d; k++)
-        velocity[k] = set->state[FIRN_VELOCITY][k] + snow->velocity[k % d];
-    status = sim->ops->set(sim->state, FIRN_VELOCITY, first, count, velocity);
-    free(velocity);
     return status;
 }
 
@@ -235,13 +286,15 @@ firn_status sim_fill(firn_sim *sim, size_t object, size_t first, const sample_po
         sim->objects[first + r] = (uint32_t)object;
     firn_status status = sim->ops->set(sim->state, FIRN_POSITION, first, count, points->position);
     if (status == FIRN_OK)
-        status = set_constant(sim, FIRN_VELOCITY, first, count, snow->velocity);
+        status = set_velocities(sim, snow, first, points);
     if (status == FIRN_OK)
         status = set_constant(sim, FIRN_MASS, first, count, &mass);
     if (status == FIRN_OK)
         status = set_constant(sim, FIRN_VOLUME, first, count, &volume);
     if (status == FIRN_OK)
         status = set_fresh(sim, first, count, material);
+    if (status == FIRN_OK)
+        status = set_affine(sim, snow, first, count);
     if (status == FIRN_OK && material->vary_count > 0)
         status = set_varied(sim, snow, first, points, places);
     if (status == FIRN_OK && snow->points.set)

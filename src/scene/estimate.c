@@ -206,7 +206,7 @@ static void warn_still(const census *c)
     const firn_scene *scene = c->scene;
     double moving = speed(scene->settings.gravity);
     for (size_t i = 0; i < scene->snow_count; i++)
-        moving += speed(scene->snow[i].velocity);
+        moving += speed(scene->snow[i].velocity) + speed(scene->snow[i].angular_velocity);
     for (size_t i = 0; i < scene->collider_count; i++)
         moving += motion_moves(&scene->colliders[i].body.motion);
     if (moving == 0)

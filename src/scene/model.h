@@ -72,8 +72,8 @@ typedef struct scene_snow {
     sample_method method;
     double particles_per_cell;
     uint64_t seed;
-    double velocity[3];
-    size_t emits; /* keeps producing */
+    double velocity[3], angular_velocity[3]; /* m/s; degrees/s, about the middle of its particles */
+    size_t emits;                            /* keeps producing */
     scene_emit emit;
     scene_mark mark;
 } scene_snow;

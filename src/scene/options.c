@@ -334,6 +334,10 @@ static const option snow_rows[] = {
      .help = "How the shape is filled."},
     {"velocity", OPTION_VECTOR, AT(velocity), .fallback = "[0, 0, 0]", .low = -1e5, .high = 1e5,
      .unit = "m/s", .help = "At the start."},
+    {"angular_velocity", OPTION_POINT, AT(angular_velocity), .fallback = "[0, 0, 0]", .low = -1e7,
+     .high = 1e7, .unit = "degrees/s",
+     .help = "A turn at the start, about the middle of its particles: the axis, as long as the "
+             "speed. In 2D `[0, 0, speed]`."},
     {"emit", OPTION_GROUP, AT(emit), .count_offset = offsetof(scene_snow, emits),
      .table = &emit_table, .help = "Keep producing snow. Left out: the shape is filled once."},
 };
@@ -364,10 +368,26 @@ static firn_status check_points(firn_scene *scene, const yaml_node *node, scene_
     return read_points(scene, yaml_find(node, "points"), snow);
 }
 
+static firn_status check_turn(const firn_scene *scene, const yaml_node *node,
+                              const scene_snow *snow)
+{
+    const yaml_node *turn = yaml_find(node, "angular_velocity");
+    const double *w = snow->angular_velocity;
+    if (scene->settings.dimensions == 2 && (w[0] != 0 || w[1] != 0))
+        return fail_at(turn->at, "angular_velocity must be [0, 0, speed] in 2D");
+    if (snow->emits && (w[0] != 0 || w[1] != 0 || w[2] != 0))
+        return fail_at(turn->key_at,
+                       "snow that emits cannot turn; take `angular_velocity` or `emit` away");
+    return FIRN_OK;
+}
+
 static firn_status check_snow(firn_scene *scene, const yaml_node *node, void *entry)
 {
     scene_snow *snow = entry;
     double low[3], high[3];
+    firn_status turn = check_turn(scene, node, snow);
+    if (turn != FIRN_OK)
+        return turn;
     if (snow->has_points)
         return check_points(scene, node, snow);
     if (!snow->shape)

@@ -105,6 +105,42 @@ static void test_apic(void **state)
         }
 }
 
+/* What a scene says of a turn, about the middle of the body wherever that is. */
+static void test_scene(void **state)
+{
+    (void)state;
+    for (int k = 0; k < 4; k++) {
+        method m = {k < 2 ? 2 : 3, k % 2 ? "quadratic" : "cubic", APIC};
+        const double w[3] = {m.dimensions == 3 ? 1 : 0, m.dimensions == 3 ? -2 : 0, 3};
+        firn_sim *sim = make_sim(
+            make_scene(m,
+                       "  cell_size: %g\n  fps: 1\n  gravity: [0, 0, 0]\n"
+                       "snow:\n  - shape: {sphere: {center: [0.3, 0.1%s], radius: 0.0625}}\n"
+                       "    velocity: [0.5, 0.25%s]\n    angular_velocity: [%.17g, %.17g, %.17g]\n",
+                       H, m.dimensions == 3 ? ", -0.2" : "", m.dimensions == 3 ? ", 0" : "",
+                       w[0] * 180 / acos(-1), w[1] * 180 / acos(-1), w[2] * 180 / acos(-1)));
+        const double C[3][3] = {{0, -w[2], w[1]}, {w[2], 0, -w[0]}, {-w[1], w[0], 0}};
+        double middle[3] = {0}, D = H * H / (k % 2 ? 4 : 3);
+        cloud c = cloud_of(sim);
+        for (int i = 0; i < m.dimensions; i++)
+            middle[i] = mean_of(sim, FIRN_POSITION, i);
+        for (size_t r = 0; r < c.count; r++) {
+            const double *x = cloud_row(&c, FIRN_POSITION, r), *v = cloud_row(&c, FIRN_VELOCITY, r),
+                         *B = cloud_row(&c, FIRN_B, r);
+            for (int i = 0; i < m.dimensions; i++) {
+                double expected = i == 0 ? 0.5 : i == 1 ? 0.25 : 0;
+                for (int j = 0; j < m.dimensions; j++) {
+                    expected += C[i][j] * (x[j] - middle[j]);
+                    assert_true(fabs(B[i * m.dimensions + j] - C[i][j] * D) < 1e-6 * D);
+                }
+                assert_true(fabs(v[i] - expected) < 1e-6);
+            }
+        }
+        cloud_free(&c);
+        firn_sim_destroy(&sim);
+    }
+}
+
 static void test_pic_loses(void **state)
 {
     (void)state;
@@ -119,6 +155,7 @@ int main(int argc, char **argv)
     use_backend(argc, argv);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_apic),
+        cmocka_unit_test(test_scene),
         cmocka_unit_test(test_pic_loses),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -85,6 +85,7 @@ static void test_other_physics(void **state)
                                  "snow.0.sampling.method=lattice",
                                  "snow.0.sampling.particles_per_cell=9",
                                  "snow.0.velocity=[1, 0, 0]",
+                                 "snow.0.angular_velocity=[0, 0, 90]",
                                  "snow.0.shape.sphere.radius=0.6",
                                  "snow.0.shape.translate=[0, 0, 1]",
                                  "colliders.0.friction=0.5",
