@@ -133,7 +133,7 @@ class Outcomes(unittest.TestCase):
     def test_a_rolling_ball_gains_snow(self):
         """As a slice: snow of the layer that has left the slope and is carried around the ball."""
         folder, _ = self.run_scene("rolling_snowball", 0.4, 16, "--set", "simulation.dimensions=2")
-        normal = numpy.array([0.5299, 0.8480, 0])
+        normal = numpy.array([0.6691, 0.7431, 0])
         gained = []
         for number in (0, 16):
             x, values = frame(f"{folder}/frame_{number:04}.hdf")
@@ -142,7 +142,7 @@ class Outcomes(unittest.TestCase):
             carried = (values["object"] == 0) & near & (x @ normal > 0.18)
             gained.append(values["mass"][carried].sum() / values["mass"][ball].sum())
         self.assertEqual(gained[0], 0)
-        self.assertGreater(gained[1], 0.01)
+        self.assertGreater(gained[1], 0.05)
 
     def test_letters_come_apart(self):
         """As a slice, one letter: it lands in one piece and ends in several, none of which is most of it."""
