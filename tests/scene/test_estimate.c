@@ -6,6 +6,8 @@
 #define BLOCK                                                                                      \
     "snow:\n  - name: block\n    shape: {box: {center: [1, 1, 1], size: [1.6, 0.8, 1.2]}}\n"
 
+#define BALL "snow:\n  - name: ball\n    shape: {sphere: {center: [0, 0, 0], radius: 0.5}}\n"
+
 static firn_estimate estimate(const char *text, const char *set)
 {
     firn_scene *scene = parse(text, set);
@@ -78,6 +80,18 @@ static void test_huge(void **state)
 }
 
 /* What comes until the end of the run, of a stream that is 0.8 by 1.2 m across. */
+/* A ball that turns fast crosses cells at its rim: its box has a corner 0.87 m from the middle. */
+static void test_turn(void **state)
+{
+    (void)state;
+    const char *text = TEXT("0.1", "") BALL;
+    firn_estimate still = estimate(text, NULL),
+                  turns = estimate(text, "snow.0.angular_velocity=[0, 0, 36000]");
+    assert_true(turns.stable_dt < still.stable_dt);
+    assert_near(turns.stable_dt, time_step_rounded(0.4 * 0.1 / (200 * acos(-1) * sqrt(0.75))),
+                1e-9);
+}
+
 static void test_emitter(void **state)
 {
     (void)state;
@@ -199,9 +213,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_box),       cmocka_unit_test(test_box_in_2d),
         cmocka_unit_test(test_quadratic), cmocka_unit_test(test_huge),
-        cmocka_unit_test(test_emitter),   cmocka_unit_test(test_warnings),
-        cmocka_unit_test(test_overlap),   cmocka_unit_test(test_colliders),
-        cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_turn),      cmocka_unit_test(test_emitter),
+        cmocka_unit_test(test_warnings),  cmocka_unit_test(test_overlap),
+        cmocka_unit_test(test_colliders), cmocka_unit_test(test_refusals),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
