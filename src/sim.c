@@ -39,15 +39,21 @@ static time_step_solver solver_of(const firn_sim *sim)
     }
 }
 
+/* The longest explicit step that the snow allows. */
+static double stable_step(const firn_sim *sim, const step_limits *limits)
+{
+    const firn_settings *s = &sim->scene->settings;
+    return time_step_stable(s->cell_size, limits->max_wave_speed, limits->max_speed, sim->cfl,
+                            s->travel);
+}
+
 time_step_choice sim_choose(firn_sim *sim)
 {
     const firn_settings *s = &sim->scene->settings;
     step_limits limits;
     sim->ops->limits(sim->state, &limits);
     limits.max_speed = fmax(limits.max_speed, flow_speed(sim));
-    double explicit_dt = body_limit(sim, limits.max_speed,
-                                    time_step_stable(s->cell_size, limits.max_wave_speed,
-                                                     limits.max_speed, sim->cfl, s->travel));
+    double explicit_dt = body_limit(sim, limits.max_speed, stable_step(sim, &limits));
     double implicit_dt =
         time_step_travel(s->cell_size, limits.max_speed, time_step_pull(s->gravity), s->travel);
     if (solver_of(sim) != TIME_STEP_NEVER_SOLVES)
@@ -163,15 +169,13 @@ enum { PLANNED_STEPS = 24 };
 
 static firn_status plan_bodies(firn_sim *sim, const step_batch *batch, body_plan *plan)
 {
-    const firn_settings *s = &sim->scene->settings;
     step_limits limits;
     sim->ops->limits(sim->state, &limits);
-    body_plan_start start = {.settings = s,
+    body_plan_start start = {.settings = &sim->scene->settings,
                              .time = batch->time,
                              .frame_time = batch->frame_time,
                              .dt_limit = batch->dt_limit,
-                             .stable = time_step_stable(s->cell_size, limits.max_wave_speed,
-                                                        limits.max_speed, sim->cfl, s->travel),
+                             .stable = stable_step(sim, &limits),
                              .snow_speed = limits.max_speed};
     sim->ops->bounds(sim->state, start.low, start.high);
     firn_status status = collider_set_move(&sim->colliders, sim->time);
