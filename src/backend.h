@@ -20,6 +20,7 @@
 
 #include "collider/collider.h"
 #include "firn/scene.h"
+#include "transfer.h"
 
 typedef struct backend backend; /* each backend defines its own */
 

@@ -14,7 +14,9 @@ static const char *kernel_name(const firn_settings *s)
 
 static const char *transfer_name(const firn_settings *s)
 {
-    return s->transfer == FIRN_APIC ? "apic" : "flip";
+    static const char *const names[] = {
+        [FIRN_FLIP] = "flip", [FIRN_APIC] = "apic", [FIRN_MLS] = "mls"};
+    return names[s->transfer];
 }
 
 static bool sleeps(const firn_sim *sim)

@@ -245,13 +245,13 @@ static firn_status set_velocities(firn_sim *sim, const scene_snow *snow, size_t 
     return status;
 }
 
-/* What APIC carries of a turn: B = C D. */
+/* What an affine transfer carries of a turn: B = C D. */
 static firn_status set_affine(firn_sim *sim, const scene_snow *snow, size_t first, size_t count)
 {
     const firn_settings *s = &sim->scene->settings;
     const double D = s->cell_size * s->cell_size / (s->kernel == FIRN_CUBIC ? 3 : 4);
     double B[9];
-    if (s->transfer != FIRN_APIC || !snow_turns(snow))
+    if (!transfer_is_affine(s->transfer) || !snow_turns(snow))
         return FIRN_OK;
     turn_gradient(snow, (size_t)s->dimensions, B);
     for (int k = 0; k < s->dimensions * s->dimensions; k++)

@@ -35,7 +35,7 @@ static const argument bench_arguments[] = {
      1000},
     {ARGUMENT_INTEGER, 0, "threads", "N", "threads [all]", AT(threads), 1, 4096},
     {ARGUMENT_CHOICE, 0, "kernel", "cubic|quadratic", "only this kernel [both]", AT(kernel)},
-    {ARGUMENT_CHOICE, 0, "transfer", "flip|apic", "only this transfer [both]", AT(transfer)},
+    {ARGUMENT_CHOICE, 0, "transfer", "flip|apic|mls", "only this transfer [all]", AT(transfer)},
     {ARGUMENT_CHOICE, 0, "integrator", "explicit|semi_implicit|auto",
      "how steps are taken [explicit, or the scene's]", AT(integrator)},
 };
@@ -168,7 +168,7 @@ static int bench(const bench_options *o)
     if (o->scene)
         return run_case(&q, o->json);
     for (int kernel = FIRN_CUBIC; kernel <= FIRN_QUADRATIC; kernel++)
-        for (int transfer = FIRN_FLIP; transfer <= FIRN_APIC; transfer++) {
+        for (int transfer = FIRN_FLIP; transfer <= FIRN_MLS; transfer++) {
             if ((o->kernel >= 0 && kernel != o->kernel) ||
                 (o->transfer >= 0 && transfer != o->transfer))
                 continue;

@@ -7,7 +7,9 @@ const char *kernel_name(firn_kernel kernel)
 
 const char *transfer_name(firn_transfer transfer)
 {
-    return transfer == FIRN_FLIP ? "flip" : "apic";
+    static const char *const names[] = {
+        [FIRN_FLIP] = "flip", [FIRN_APIC] = "apic", [FIRN_MLS] = "mls"};
+    return names[transfer];
 }
 
 const char *integrator_name(firn_integrator integrator)

@@ -17,7 +17,7 @@
 extern "C" {
 #endif
 
-typedef enum firn_transfer { FIRN_FLIP, FIRN_APIC } firn_transfer;
+typedef enum firn_transfer { FIRN_FLIP, FIRN_APIC, FIRN_MLS } firn_transfer;
 typedef enum firn_integrator { FIRN_EXPLICIT, FIRN_SEMI_IMPLICIT, FIRN_CHEAPER } firn_integrator;
 typedef enum firn_preconditioner {
     FIRN_NO_PRECONDITIONER,

@@ -148,7 +148,7 @@ firn_status cuda_create(const backend_problem *problem, backend **out)
         return fail(FIRN_NO_MEMORY, "out of memory for the solver");
     s->settings = problem->settings;
     s->colliders = problem->colliders;
-    s->apic = s->settings->transfer == FIRN_APIC;
+    s->apic = transfer_is_affine(s->settings->transfer);
     s->node_bytes = s->apic ? 16 : 32;
     s->array_count = s->apic ? ARRAYS_APIC : ARRAYS_FLIP;
     s->run = kernels_find(s->settings);
@@ -217,7 +217,7 @@ firn_status cuda_resize(backend *s, size_t count)
 
 double cuda_memory(const firn_settings *settings, size_t particles, size_t active_blocks)
 {
-    bool apic = settings->transfer == FIRN_APIC;
+    bool apic = transfer_is_affine(settings->transfer);
     int kept = apic ? ARRAYS_APIC : ARRAYS_FLIP;
     double arrays =
         kept + 2 + spare_arrays(particles, kept) + 3; /* sorting; cells before the first sort */

@@ -47,7 +47,7 @@ EVERYWHERE sum_ranges ranges_of(const pace_rules *rules, const pace_limits *limi
     double kick = 1.8 * limits->max_stress * dt / settings->cell_size; /* m/s: a row of V0 P F^T */
     double heaviest = stencil_most_weight(stencil_width(settings), stencil_depth(settings));
     double most = stencil_most(stencil_width(settings), stencil_depth(settings));
-    bool apic = settings->transfer == FIRN_APIC;
+    bool apic = transfer_is_affine(settings->transfer);
     double speed = limits->frame_range + (apic ? limits->max_affine : 0);
     sum_ranges r = {};
     r.mass = rules->largest_mass;
@@ -235,7 +235,7 @@ static __global__ void end_kernel(const outcome *out, pace_state *p)
 void pace_turn_launch(const pass_view *pass, const pace_rules *rules, pace_state *p,
                       cudaStream_t stream)
 {
-    size_t bytes = rules->settings.transfer == FIRN_APIC ? 16 : 32;
+    size_t bytes = transfer_is_affine(rules->settings.transfer) ? 16 : 32;
     size_t words = (size_t)pass->grid.block_count * BLOCK_CELLS * bytes / sizeof(uint4);
     size_t blocks = (words + THREADS - 1) / THREADS;
     launch_behind(pass->overlaps, turn_kernel,

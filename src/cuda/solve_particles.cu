@@ -404,7 +404,7 @@ template <int WIDTH, int DEPTH> static solve_kernels table_for(bool apic)
 
 solve_kernels solve_kernels_find(const firn_settings *settings)
 {
-    bool planar = settings->dimensions == 2, apic = settings->transfer == FIRN_APIC;
+    bool planar = settings->dimensions == 2, apic = transfer_is_affine(settings->transfer);
     solve_kernels k = settings->kernel == FIRN_CUBIC
                           ? planar ? table_for<4, 1>(apic) : table_for<4, 4>(apic)
                       : planar ? table_for<3, 1>(apic)

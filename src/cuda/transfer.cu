@@ -84,7 +84,7 @@ bool kernels_overlap(void)
 
 kernels kernels_find(const firn_settings *settings)
 {
-    bool planar = settings->dimensions == 2, apic = settings->transfer == FIRN_APIC;
+    bool planar = settings->dimensions == 2, apic = transfer_is_affine(settings->transfer);
     if (settings->kernel == FIRN_CUBIC) {
         if (planar)
             return apic ? launch<4, 1, true>::table() : launch<4, 1, false>::table();

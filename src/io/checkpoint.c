@@ -25,6 +25,17 @@ struct checkpoint_reader {
     char paths[FIRN_STATE_ATTRIBUTES][PATH_SIZE];
 };
 
+static bool is_one_of(const char *text, const char *a, const char *b)
+{
+    return strcmp(text, a) == 0 || strcmp(text, b) == 0;
+}
+
+/* Whether particles of such a run carry B. */
+static bool is_affine(const char *transfer)
+{
+    return is_one_of(transfer, "apic", "mls");
+}
+
 /* ---- Values ---------------------------------------------------------------------------------- */
 
 static bool is_sane(firn_attribute attribute, double value)
@@ -112,17 +123,12 @@ firn_status checkpoint_write(const char *path, const firn_checkpoint_info *info,
     h5_put_uint(&w, "fingerprint", info->fingerprint);
     h5_put_double(&w, "dt_limit", info->dt_limit);
     h5_put_uint(&w, "next_id", info->next_id);
-    write_particles(&w, sim, rest, strcmp(info->transfer, "apic") == 0, block);
+    write_particles(&w, sim, rest, is_affine(info->transfer), block);
     free(block);
     return h5_writer_close(&w);
 }
 
 /* ---- Reading --------------------------------------------------------------------------------- */
-
-static bool is_one_of(const char *text, const char *a, const char *b)
-{
-    return strcmp(text, a) == 0 || strcmp(text, b) == 0;
-}
 
 static firn_status open_header(checkpoint_reader *c)
 {
@@ -148,8 +154,8 @@ static firn_status open_header(checkpoint_reader *c)
         return h5_refuse(r, "dt_limit is %g", info->dt_limit);
     if (!is_one_of(info->kernel, "cubic", "quadratic"))
         return h5_refuse(r, "kernel is \"%s\", not cubic or quadratic", info->kernel);
-    if (!is_one_of(info->transfer, "flip", "apic"))
-        return h5_refuse(r, "transfer is \"%s\", not flip or apic", info->transfer);
+    if (strcmp(info->transfer, "flip") != 0 && !is_affine(info->transfer))
+        return h5_refuse(r, "transfer is \"%s\", not flip, apic or mls", info->transfer);
     return FIRN_OK;
 }
 
@@ -170,7 +176,7 @@ static firn_status open_datasets(checkpoint_reader *c)
     for (firn_attribute a = 0; !status && a < FIRN_STATE_ATTRIBUTES; a++) {
         char *path = c->paths[a];
         snprintf(path, PATH_SIZE, "particles/%s", firn_attribute_name(a));
-        if (a == FIRN_B && strcmp(c->info.transfer, "apic") != 0 && !h5_has(r, path))
+        if (a == FIRN_B && !is_affine(c->info.transfer) && !h5_has(r, path))
             continue;
         h5_shape shape = h5_rows_of(c->info.particles, firn_attribute_components(a, d), d);
         status = h5_open_rows(r, path, H5T_FLOAT, shape, &c->values[a]);

@@ -115,4 +115,22 @@ FN real quadratic_inv_D(real inv_h)
     return R(4) * inv_h * inv_h;
 }
 
+/* ---- Slopes of the fit: what MLS takes for those of the weights ------------------------------ */
+
+/* The line that fits values v at the nodes best, each counted by its weight, has the slope
+ * sum_k g[k] v[k] with g[k] = D^-1 w[k] (k - f). These too sum to 0, and times node positions to 1. */
+FN void cubic_mls_slopes(real f, real g[4])
+{
+    cubic_weights(f, g);
+    for (int k = 0; k < CUBIC_NODES; k++)
+        g[k] *= R(3) * (R(k) - f);
+}
+
+FN void quadratic_mls_slopes(real f, real g[3])
+{
+    quadratic_weights(f, g);
+    for (int k = 0; k < QUADRATIC_NODES; k++)
+        g[k] *= R(4) * (R(k) - f);
+}
+
 #endif

@@ -12,6 +12,7 @@
 #include <stdbool.h>
 
 #include "everywhere.h"
+#include "transfer.h"
 
 /*
  * dt, or less by up to a 32nd: one of 32 lengths between two powers of two. So steps stay the same while the snow hardly
@@ -41,20 +42,24 @@ EVERYWHERE double time_step_stable(double h, double max_wave_speed, double max_s
  * there can be is a particle alone on its nodes that dilates evenly, with `modes` times the modulus of
  * pressure waves. Forces change the gradient of velocity that deforms it by k = sum_i |dN_i|^2 / N_i, at
  * most `felt`, and the one that APIC carries to the next step by `kept`, the inverse of D; FLIP carries
- * none.
+ * none, and to MLS the two are one.
  */
-EVERYWHERE double time_step_cfl_limit(int dimensions, int cubic, int apic, double poisson_ratio)
+EVERYWHERE double time_step_cfl_limit(int dimensions, int cubic, firn_transfer transfer,
+                                      double poisson_ratio)
 {
     double modes = (dimensions == 3 ? 1 + poisson_ratio : 1) / (1 - poisson_ratio);
-    double felt = cubic ? 3.13 : 6, kept = cubic ? 3 : 4;
-    return sqrt((apic ? 4 / (2 * felt - kept) : 2 / felt) / modes);
+    double kept = cubic ? 3 : 4, felt = transfer == FIRN_MLS ? kept : cubic ? 3.13 : 6;
+    double most = transfer_is_affine(transfer) ? 4 / (2 * felt - kept) : 2 / felt;
+    return sqrt(most / modes);
 }
 
 /* The cfl to take where none is asked for: below the limit by what hardening within a step may need, and
- * with APIC, where such a strain swings instead of fading, by what keeps its swing near its start. */
-EVERYWHERE double time_step_cfl(int dimensions, int cubic, int apic, double poisson_ratio)
+ * where such a strain swings instead of fading, with APIC and MLS, by what keeps its swing near its start. */
+EVERYWHERE double time_step_cfl(int dimensions, int cubic, firn_transfer transfer,
+                                double poisson_ratio)
 {
-    return (apic ? 0.75 : 0.9) * time_step_cfl_limit(dimensions, cubic, apic, poisson_ratio);
+    double part = transfer_is_affine(transfer) ? 0.75 : 0.9;
+    return part * time_step_cfl_limit(dimensions, cubic, transfer, poisson_ratio);
 }
 
 /* Of `travel` an implicit step takes this part. In one step snow is strained by about the part of a cell

@@ -32,7 +32,7 @@ static const double FARTHEST_CELL = 1e12;
 /* 1. m_i = sum_p m_p w_ip,  v_i = sum_p m_p v_p w_ip / m_i */
 static firn_status step01_rasterize(backend *s)
 {
-    bool apic = s->settings->transfer == FIRN_APIC;
+    bool apic = transfer_is_affine(s->settings->transfer);
     real h = s->settings->cell_size;
     real inv_D = (s->settings->kernel == FIRN_CUBIC ? 3 : 4) / (h * h);
     for_each_giver(s, p)
@@ -149,7 +149,7 @@ static void step08_particle_velocities(backend *s)
             new = vec_mad(new, t.w[k], t.nodes[k]->v_new);
             B = mat_mad(B, t.w[k], mat_outer(t.nodes[k]->v_new, t.d[k]));
         }
-        bool apic = s->settings->transfer == FIRN_APIC;
+        bool apic = transfer_is_affine(s->settings->transfer);
         p->v = apic ? new : step08_flip(p->v, new, old, s->settings->blend);
         p->B = apic ? B : mat_zero();
     }

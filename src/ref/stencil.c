@@ -3,6 +3,16 @@
 #include "method/spline.h"
 #include "ref/state.h"
 
+/* Along one axis: with MLS, gradients are those of the fit. */
+static void axis_slopes(const firn_settings *settings, real f, real slope[4])
+{
+    bool cubic = settings->kernel == FIRN_CUBIC;
+    if (settings->transfer == FIRN_MLS)
+        (cubic ? cubic_mls_slopes : quadratic_mls_slopes)(f, slope);
+    else
+        (cubic ? cubic_slopes : quadratic_slopes)(f, slope);
+}
+
 bool stencil_at(backend *s, vec x, stencil *t)
 {
     bool cubic = s->settings->kernel == FIRN_CUBIC;
@@ -16,7 +26,7 @@ bool stencil_at(backend *s, vec x, stencil *t)
         offset[a] = u - first;
         base[a] = (int64_t)first;
         (cubic ? cubic_weights : quadratic_weights)(offset[a], w[a]);
-        (cubic ? cubic_slopes : quadratic_slopes)(offset[a], slope[a]);
+        axis_slopes(s->settings, offset[a], slope[a]);
     }
 
     grid_block *block = NULL;

@@ -11,13 +11,15 @@
 #define AT(member) .offset = offsetof(firn_settings, member), .physics = true
 
 static const option transfer_rows[] = {
-    {"type", OPTION_CHOICE, AT(transfer), .fallback = "flip", .choices = WORDS("flip", "apic"),
+    {"type", OPTION_CHOICE, AT(transfer), .fallback = "flip",
+     .choices = WORDS("flip", "apic", "mls"),
      .help =
          "How velocity travels between particles and grid. `flip`: the paper's blend of FLIP and "
-         "PIC. `apic`: affine, keeps rotation without noise."},
+         "PIC. `apic`: affine, keeps rotation without noise. `mls`: the same, and gradients of "
+         "velocity and forces come from that affine field too, which allows longer steps."},
     {"blend", OPTION_REAL, AT(blend), .fallback = "0.95", .low = 0, .high = 1,
      .help = "Part of FLIP in the `flip` transfer; 0 is pure PIC (sluggish), 1 pure FLIP (noisy). "
-             "Without effect on `apic`."},
+             "Without effect on `apic` and `mls`."},
 };
 const option_table transfer_table = {
     .title = "transfer",

@@ -111,6 +111,6 @@ double scene_cfl(const firn_scene *scene)
 {
     const firn_settings *s = &scene->settings;
     return s->cfl > 0 ? s->cfl
-                      : time_step_cfl(s->dimensions, s->kernel == FIRN_CUBIC,
-                                      s->transfer == FIRN_APIC, scene_poisson_ratio(scene));
+                      : time_step_cfl(s->dimensions, s->kernel == FIRN_CUBIC, s->transfer,
+                                      scene_poisson_ratio(scene));
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "scene/bodies.h"
+#include "transfer.h"
 
 enum { LARGEST_FILE = 16 << 20 };
 
@@ -164,7 +165,7 @@ static firn_status fill(firn_scene *scene, const source *text, const yaml_node *
     firn_status status = read_table(scene, &scene_table, root, scene);
     if (status != FIRN_OK)
         return status;
-    if (scene->settings.transfer == FIRN_APIC)
+    if (transfer_is_affine(scene->settings.transfer))
         scene->settings.blend = 0; /* its velocities are PIC's: one physics, one fingerprint */
     scene->simulation_mark.where = mark_where(yaml_find(root, "simulation")->key_at);
     scene->fingerprint = scene_fingerprint(scene);
