@@ -81,7 +81,7 @@ static firn_status cpu_create(const backend_problem *problem, backend **out)
     s->settings = problem->settings;
     s->colliders = problem->colliders;
     s->grid.dimensions = s->settings->dimensions;
-    s->grid.field_count = s->settings->transfer == FIRN_APIC ? 1 : 2;
+    s->grid.field_count = transfer_is_affine(s->settings->transfer) ? 1 : 2;
     firn_status status = FIRN_OK;
     if (!(s->kernels = cpu_kernels_find(s->settings)))
         status = FIRN_USAGE;
@@ -112,7 +112,7 @@ firn_status cpu_resize(backend *s, size_t count)
     store->row = cpu_allocate(count, sizeof *store->row);
     store->index = cpu_allocate(count + CPU_ORDER_END, sizeof *store->index);
     store->spare = cpu_allocate(count + SPARE_END, sizeof *store->spare);
-    bool apic = s->settings->transfer == FIRN_APIC;
+    bool apic = transfer_is_affine(s->settings->transfer);
     if (apic)
         store->affine = cpu_allocate(count + 1, sizeof *store->affine); /* see affine_load */
     s->base = cpu_allocate(count, sizeof *s->base);
@@ -507,7 +507,7 @@ static firn_status cpu_step(backend *s, const step_plan *plan, step_report *repo
 
 static double cpu_memory(const firn_settings *settings, size_t particles, size_t active_blocks)
 {
-    bool apic = settings->transfer == FIRN_APIC;
+    bool apic = transfer_is_affine(settings->transfer);
     double particle = sizeof(cpu_hot) * 2 + sizeof(cpu_cold) + (apic ? sizeof(cpu_affine) : 0) +
                       2 * sizeof(uint32_t);
     double block =

@@ -5,7 +5,7 @@
 #include "cpu/solve_kernels.h"
 #include "status.h"
 
-typedef const cpu_kernels (*kernel_table)[2][2];
+typedef const cpu_kernels (*kernel_table)[3][2];
 
 static const struct {
     const char *name;

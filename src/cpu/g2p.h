@@ -78,7 +78,8 @@ FN from_grid from_grid_flip(cpu_scratch *s, const particles *p)
     return g;
 }
 
-FN from_grid from_grid_affine(cpu_scratch *s, const lane_stencil *stencil, int width, int depth)
+FN from_grid from_grid_affine(cpu_scratch *s, const lane_stencil *stencil, int width, int depth,
+                              bool mls)
 {
     from_grid g;
     real r[16];
@@ -111,6 +112,8 @@ FN from_grid from_grid_affine(cpu_scratch *s, const lane_stencil *stencil, int w
             }
         }
     }
+    if (mls)
+        g.grad_v = mat_scale(g.B, real_of(inv_D_of(width)));
     return g;
 }
 
@@ -270,7 +273,7 @@ static __attribute__((noinline)) void list_movers(const cpu_pass *pass, cpu_bloc
 /* What came from the grid to up to 16 particles makes their new state. */
 FN void update_particles(const cpu_pass *pass, cpu_block *block, uint32_t first,
                          const uint8_t *cell, particles *p, const from_grid *g, int count,
-                         cpu_outcome *outcome, int dimensions, bool apic)
+                         cpu_outcome *outcome, int dimensions, bool affine)
 {
     const uint32_t *order = pass->order + block->first + first;
     real inv_h = real_of(1 / (float)pass->cell_size);
@@ -279,7 +282,7 @@ FN void update_particles(const cpu_pass *pass, cpu_block *block, uint32_t first,
     if (lane_any(yields))
         return_particles(p, yields, dimensions);
     for (int a = 0; a < 3; a++)
-        p->v.e[a] = apic ? g->v.e[a] : g->v.e[a] + pass->blend * p->v.e[a];
+        p->v.e[a] = affine ? g->v.e[a] : g->v.e[a] + pass->blend * p->v.e[a];
     if (block->near_cells)
         collide_particles(pass, block, cell, count, p, outcome);
 
@@ -297,7 +300,7 @@ FN void update_particles(const cpu_pass *pass, cpu_block *block, uint32_t first,
     lane_int was = __builtin_convertvector(cell_bytes, lane_int);
     lane_int to = move_particles(pass, p, was);
     particles_store_hot(pass, order, count, p);
-    if (apic)
+    if (affine)
         keep_affine(pass, order, count, g->B);
     lane_mask moved = (to != was + CPU_STAY * CPU_CELLS) & counts;
     if (lane_any(moved))
@@ -324,12 +327,13 @@ static __attribute__((noinline)) void place_movers(const cpu_grid *grid, cpu_blo
 }
 
 FN void g2p_block(const cpu_pass *pass, uint32_t index, cpu_scratch *scratch, cpu_outcome *outcome,
-                  int width, int depth, bool apic)
+                  int width, int depth, firn_transfer transfer)
 {
     cpu_block *block = &pass->grid->blocks[index];
     const uint32_t *order = pass->order + block->first;
     uint8_t cells[16] = {0};
-    int fields = apic ? 1 : 2;
+    const bool affine = transfer_is_affine(transfer);
+    int fields = affine ? 1 : 2;
     for (int f = 0; f < fields; f++)
         tile_move(block, pass->grid->field[f], scratch->tile[f], depth, false);
     memset(block->leaving, 0, sizeof block->leaving);
@@ -340,7 +344,7 @@ FN void g2p_block(const cpu_pass *pass, uint32_t index, cpu_scratch *scratch, cp
         int batch = (int)(block->count - start < 16 ? block->count - start : 16);
         particles p = particles_load(pass, order + start, batch, false);
         lane_stencil stencil = lane_stencil_of(p.x, width);
-        lane_stencil_stage(scratch, &stencil, width, depth, !apic);
+        lane_stencil_stage(scratch, &stencil, width, depth, !affine);
         for (int i = 0; i < batch;) {
             while (left == 0)
                 left = block->cell_count[++cell];
@@ -350,7 +354,7 @@ FN void g2p_block(const cpu_pass *pass, uint32_t index, cpu_scratch *scratch, cp
                     slab_take(scratch->slab[f], scratch->tile[f], x, depth);
             }
             int run = (uint32_t)(batch - i) < left ? batch - i : (int)left;
-            if (apic)
+            if (affine)
                 gather_affine(pass, order + start, scratch, i, i + run, cell, width, depth);
             else
                 gather_flip(pass, order + start, scratch, i, i + run, cell, width, depth);
@@ -358,10 +362,11 @@ FN void g2p_block(const cpu_pass *pass, uint32_t index, cpu_scratch *scratch, cp
             i += run;
             left -= (uint32_t)run;
         }
-        from_grid g =
-            apic ? from_grid_affine(scratch, &stencil, width, depth) : from_grid_flip(scratch, &p);
+        from_grid g = affine
+                          ? from_grid_affine(scratch, &stencil, width, depth, transfer == FIRN_MLS)
+                          : from_grid_flip(scratch, &p);
         update_particles(pass, block, start, cells, &p, &g, batch, outcome, depth == 1 ? 2 : 3,
-                         apic);
+                         affine);
     }
     if (block->moved > 0)
         place_movers(pass->grid, block, outcome);

@@ -74,7 +74,7 @@ FN void note_line(const cpu_nodes *nodes, size_t at, lane_mask active, real m, r
 }
 
 FN void grid_block_pass(const cpu_pass *pass, uint32_t index, cpu_outcome *outcome, int depth,
-                        bool apic)
+                        bool affine)
 {
     cpu_block *block = &pass->grid->blocks[index];
     const cpu_nodes *nodes = pass->nodes;
@@ -94,7 +94,7 @@ FN void grid_block_pass(const cpu_pass *pass, uint32_t index, cpu_outcome *outco
         lane_mask keep = active & GRID_VELOCITY;
         real v = line * inv_m;
         real v_new = v + dv;
-        if (!apic)
+        if (!affine)
             v_new += real_load(second) * inv_m;
         if (depth == 1) /* rounding must not push snow out of its plane */
             v_new = lane_select(in_plane, v_new, real_of(0));
@@ -106,7 +106,7 @@ FN void grid_block_pass(const cpu_pass *pass, uint32_t index, cpu_outcome *outco
         if (block->near_bodies)
             collide_line(pass, block, l, first, active, nodes ? nodes->bond + at : NULL, outcome);
         calm &= calm_lanes(pass, first);
-        if (!apic)
+        if (!affine)
             real_store(second,
                        lane_select(keep, real_load(first) - pass->blend * v, real_load(first)));
     }
@@ -119,7 +119,7 @@ FN void grid_block_pass(const cpu_pass *pass, uint32_t index, cpu_outcome *outco
 /* v^{n+1} = v* + change, and the same change of v^{n+1} - alpha v^n. Nodes that were leaving a body may
  * have to meet it again. */
 FN void solved_block_pass(const cpu_pass *pass, uint32_t index, cpu_outcome *outcome, int depth,
-                          bool apic)
+                          bool affine)
 {
     cpu_block *block = &pass->grid->blocks[index];
     lane_mask calm = ~(lane_mask){0};
@@ -132,7 +132,7 @@ FN void solved_block_pass(const cpu_pass *pass, uint32_t index, cpu_outcome *out
         if (block->near_bodies)
             collide_line(pass, block, l, first, active, NULL, outcome);
         calm &= calm_lanes(pass, first);
-        if (!apic)
+        if (!affine)
             real_store(second, real_load(second) + (real_load(first) - star));
     }
     judge_block(block, calm, outcome);

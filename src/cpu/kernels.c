@@ -19,7 +19,7 @@ FN void volumes_block(const cpu_pass *pass, uint32_t index, cpu_scratch *scratch
     for (int cell = 0; cell < CPU_CELLS; cell++)
         for (uint32_t n = 0; n < block->cell_count[cell]; n++, at++) {
             uint32_t slot = pass->order[at];
-            stencil_rows at_particle = stencil_rows_of(real_load(pass->hot[slot].x), width);
+            stencil_rows at_particle = stencil_rows_of(real_load(pass->hot[slot].x), width, false);
             const float *w = at_particle.w;
             double mass = 0;
             for (int c = 0; c < depth; c++)
@@ -44,50 +44,71 @@ static void limits_range(const cpu_pass *pass, size_t first, size_t count, cpu_o
     }
 }
 
-#define KERNELS(name, width, depth, apic)                                                          \
+#define TRANSFER(name, width, depth, transfer)                                                     \
     static void p2g_##name(const cpu_pass *pass, uint32_t block, uint32_t next,                    \
                            cpu_scratch *scratch)                                                   \
     {                                                                                              \
-        p2g_block(pass, block, next, scratch, width, depth, apic);                                 \
-    }                                                                                              \
-    static void grid_##name(const cpu_pass *pass, uint32_t block, cpu_outcome *outcome)            \
-    {                                                                                              \
-        grid_block_pass(pass, block, outcome, depth, apic);                                        \
-    }                                                                                              \
-    static void solved_##name(const cpu_pass *pass, uint32_t block, cpu_outcome *outcome)          \
-    {                                                                                              \
-        solved_block_pass(pass, block, outcome, depth, apic);                                      \
+        p2g_block(pass, block, next, scratch, width, depth, transfer);                             \
     }                                                                                              \
     static void g2p_##name(const cpu_pass *pass, uint32_t block, cpu_scratch *scratch,             \
                            cpu_outcome *outcome)                                                   \
     {                                                                                              \
-        g2p_block(pass, block, scratch, outcome, width, depth, apic);                              \
-    }                                                                                              \
+        g2p_block(pass, block, scratch, outcome, width, depth, transfer);                          \
+    }
+
+#define VOLUMES(name, width, depth)                                                                \
     static void volumes_##name(const cpu_pass *pass, uint32_t block, cpu_scratch *scratch,         \
                                cpu_cold *cold)                                                     \
     {                                                                                              \
         volumes_block(pass, block, scratch, cold, width, depth);                                   \
     }
 
-#define TABLE(name)                                                                                \
+#define GRID(name, depth, affine)                                                                  \
+    static void grid_##name(const cpu_pass *pass, uint32_t block, cpu_outcome *outcome)            \
     {                                                                                              \
-        .scratch_bytes = sizeof(cpu_scratch), .p2g = p2g_##name, .grid = grid_##name,              \
-        .solved = solved_##name, .g2p = g2p_##name, .volumes = volumes_##name,                     \
-        .limits = limits_range                                                                     \
+        grid_block_pass(pass, block, outcome, depth, affine);                                      \
+    }                                                                                              \
+    static void solved_##name(const cpu_pass *pass, uint32_t block, cpu_outcome *outcome)          \
+    {                                                                                              \
+        solved_block_pass(pass, block, outcome, depth, affine);                                    \
     }
 
-KERNELS(cubic_flip_2d, 4, 1, false)
-KERNELS(cubic_flip_3d, 4, 4, false)
-KERNELS(cubic_apic_2d, 4, 1, true)
-KERNELS(cubic_apic_3d, 4, 4, true)
-KERNELS(quadratic_flip_2d, 3, 1, false)
-KERNELS(quadratic_flip_3d, 3, 3, false)
-KERNELS(quadratic_apic_2d, 3, 1, true)
-KERNELS(quadratic_apic_3d, 3, 3, true)
+#define TABLE(kernel, transfer, nodes, dim)                                                        \
+    {                                                                                              \
+        .scratch_bytes = sizeof(cpu_scratch), .p2g = p2g_##kernel##_##transfer##_##dim,            \
+        .g2p = g2p_##kernel##_##transfer##_##dim, .volumes = volumes_##kernel##_##dim,             \
+        .grid = grid_##nodes##_##dim, .solved = solved_##nodes##_##dim, .limits = limits_range     \
+    }
 
-const cpu_kernels CPU_KERNELS_OF(CPU_ISA)[2][2][2] = {
-    [FIRN_CUBIC] = {[FIRN_FLIP] = {TABLE(cubic_flip_2d), TABLE(cubic_flip_3d)},
-                    [FIRN_APIC] = {TABLE(cubic_apic_2d), TABLE(cubic_apic_3d)}},
-    [FIRN_QUADRATIC] = {[FIRN_FLIP] = {TABLE(quadratic_flip_2d), TABLE(quadratic_flip_3d)},
-                        [FIRN_APIC] = {TABLE(quadratic_apic_2d), TABLE(quadratic_apic_3d)}},
+#define TABLES(kernel)                                                                             \
+    {                                                                                              \
+        [FIRN_FLIP] = {TABLE(kernel, flip, flip, 2d), TABLE(kernel, flip, flip, 3d)},              \
+        [FIRN_APIC] = {TABLE(kernel, apic, affine, 2d), TABLE(kernel, apic, affine, 3d)},          \
+        [FIRN_MLS] = {TABLE(kernel, mls, affine, 2d), TABLE(kernel, mls, affine, 3d)},             \
+    }
+
+TRANSFER(cubic_flip_2d, 4, 1, FIRN_FLIP)
+TRANSFER(cubic_flip_3d, 4, 4, FIRN_FLIP)
+TRANSFER(cubic_apic_2d, 4, 1, FIRN_APIC)
+TRANSFER(cubic_apic_3d, 4, 4, FIRN_APIC)
+TRANSFER(cubic_mls_2d, 4, 1, FIRN_MLS)
+TRANSFER(cubic_mls_3d, 4, 4, FIRN_MLS)
+TRANSFER(quadratic_flip_2d, 3, 1, FIRN_FLIP)
+TRANSFER(quadratic_flip_3d, 3, 3, FIRN_FLIP)
+TRANSFER(quadratic_apic_2d, 3, 1, FIRN_APIC)
+TRANSFER(quadratic_apic_3d, 3, 3, FIRN_APIC)
+TRANSFER(quadratic_mls_2d, 3, 1, FIRN_MLS)
+TRANSFER(quadratic_mls_3d, 3, 3, FIRN_MLS)
+VOLUMES(cubic_2d, 4, 1)
+VOLUMES(cubic_3d, 4, 4)
+VOLUMES(quadratic_2d, 3, 1)
+VOLUMES(quadratic_3d, 3, 3)
+GRID(flip_2d, 1, false)
+GRID(flip_3d, 4, false)
+GRID(affine_2d, 1, true)
+GRID(affine_3d, 4, true)
+
+const cpu_kernels CPU_KERNELS_OF(CPU_ISA)[2][3][2] = {
+    [FIRN_CUBIC] = TABLES(cubic),
+    [FIRN_QUADRATIC] = TABLES(quadratic),
 };

@@ -8,10 +8,10 @@
 #define CPU_KERNELS_OF(isa) CPU_KERNELS_PASTE(isa)
 
 /* [kernel][transfer][dimensions - 2] */
-extern const cpu_kernels cpu_kernels_portable[2][2][2];
+extern const cpu_kernels cpu_kernels_portable[2][3][2];
 #ifdef FIRN_X86
-extern const cpu_kernels cpu_kernels_avx2[2][2][2];
-extern const cpu_kernels cpu_kernels_avx512[2][2][2];
+extern const cpu_kernels cpu_kernels_avx2[2][3][2];
+extern const cpu_kernels cpu_kernels_avx512[2][3][2];
 #endif
 
 /* The widest instruction set this processor has, or the one that the environment variable FIRN_ISA names

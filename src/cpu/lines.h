@@ -82,6 +82,16 @@ FN lane_stencil lane_stencil_of(vec x, int width)
     return t;
 }
 
+/* MLS: the slopes of the fit in place of those of the weights. */
+FN void lane_stencil_fit(lane_stencil *t, int width)
+{
+    UNROLL
+    for (int a = 0; a < FIRN_DIM; a++)
+        UNROLL
+    for (int b = 0; b < 4; b++)
+        t->axis[a].s[b] = inv_D_of(width) * t->axis[a].d[b];
+}
+
 /* Four values of each of 16 particles to memory, those of a particle together: where is quad_of. */
 FN void quads_store(float (*quads)[4], const real v[4])
 {

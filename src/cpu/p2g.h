@@ -45,14 +45,15 @@ FN void stage_flip(const cpu_pass *pass, const particles *p, cpu_scratch *s)
 /* APIC, where both may go into one field, since nobody asks for the velocity before forces:
  *     (m_i, m_i v_i + dt f_i) += w_ip (m, m v + m C (x_i - x_p)) + (0, t grad w_ip).
  * What comes with the distance or the slope along axis a and node b is r_ab w w, r_ab = d_b m C_a + s_b t_a,
- * with the weights of the other two axes. rows[0] gets the nodes of x, r_x included; the others r_y and
- * r_z for the nodes beside the middle. Meanwhile hot records of particles `ahead` are asked for. */
+ * with the weights of the other two axes; with MLS, s_b = D^-1 d_b. rows[0] gets the nodes of x, r_x
+ * included; the others r_y and r_z for the nodes beside the middle. Meanwhile hot records of particles
+ * `ahead` are asked for. */
 FN void stage_affine(const cpu_pass *pass, const uint32_t *order, const uint32_t *ahead, int count,
                      const particles *p, const lane_stencil *stencil, cpu_scratch *s, int width,
-                     int depth)
+                     int depth, bool mls)
 {
-    /* C (x_i - x_p) = (B / h) h D^-1 h d with d in cells, D = h^2/3 (cubic) or h^2/4 */
-    real m_inv_D = p->m * (width == 4 ? R(3) : R(4));
+    /* C (x_i - x_p) = (B / h) h D^-1 h d with d in cells */
+    real m_inv_D = p->m * inv_D_of(width);
     hot_prefetch(pass, ahead, 0);
     mat t = particles_impulse(pass, p);
     hot_prefetch(pass, ahead, 1);
@@ -64,9 +65,11 @@ FN void stage_affine(const cpu_pass *pass, const uint32_t *order, const uint32_t
         UNROLL
     for (int i = 0; i < 3; i++) {
         real mC = m_inv_D * B[4 * a + 1 + i];
+        real fitted = mC + inv_D_of(width) * t.m[i][a];
         UNROLL
         for (int b = 0; b < width; b++)
-            r[a][b][i] = stencil->axis[a].d[b] * mC + stencil->axis[a].s[b] * t.m[i][a];
+            r[a][b][i] = mls ? stencil->axis[a].d[b] * fitted
+                             : stencil->axis[a].d[b] * mC + stencil->axis[a].s[b] * t.m[i][a];
     }
     hot_prefetch(pass, ahead, 2);
     real row[16] = {0};
@@ -132,13 +135,15 @@ FN void scatter_affine(const cpu_pass *pass, const uint32_t *ahead, cpu_scratch 
 
 /* Stage up to 16 particles. */
 FN void p2g_stage(const cpu_pass *pass, const uint32_t *order, const uint32_t *ahead, int count,
-                  cpu_scratch *scratch, int width, int depth, bool apic)
+                  cpu_scratch *scratch, int width, int depth, firn_transfer transfer)
 {
+    bool affine = transfer_is_affine(transfer);
     particles p = particles_load(pass, order, count, true);
     lane_stencil stencil = lane_stencil_of(p.x, width);
-    lane_stencil_stage(scratch, &stencil, width, depth, !apic);
-    if (apic)
-        stage_affine(pass, order, ahead, count, &p, &stencil, scratch, width, depth);
+    lane_stencil_stage(scratch, &stencil, width, depth, !affine);
+    if (affine)
+        stage_affine(pass, order, ahead, count, &p, &stencil, scratch, width, depth,
+                     transfer == FIRN_MLS);
     else
         stage_flip(pass, &p, scratch);
 }
@@ -166,11 +171,12 @@ FN void block_prefetch(const cpu_block *block)
 }
 
 FN void p2g_block(const cpu_pass *pass, uint32_t index, uint32_t next, cpu_scratch *scratch,
-                  int width, int depth, bool apic)
+                  int width, int depth, firn_transfer transfer)
 {
     const cpu_block *block = &pass->grid->blocks[index];
     const uint32_t *order = pass->order + block->first, *ahead = order;
-    int fields = apic ? 1 : 2;
+    const bool affine = transfer_is_affine(transfer);
+    int fields = affine ? 1 : 2;
     block_prefetch(&pass->grid->blocks[next]);
     memset(scratch->tile, 0, sizeof scratch->tile[0] * (size_t)fields);
     memset(scratch->slab, 0, sizeof scratch->slab[0] * (size_t)fields);
@@ -183,14 +189,14 @@ FN void p2g_block(const cpu_pass *pass, uint32_t index, uint32_t next, cpu_scrat
                 batch = block->count - staged < 16 ? block->count - staged : 16;
                 ahead = particles_ahead(pass, index, next, staged);
                 __builtin_prefetch(particles_ahead(pass, index, next, staged + ORDER_AHEAD));
-                p2g_stage(pass, order + staged, ahead, (int)batch, scratch, width, depth, apic);
+                p2g_stage(pass, order + staged, ahead, (int)batch, scratch, width, depth, transfer);
                 for (int f = 0; f < fields; f++) /* 49 lines, and some 32 batches */
                     tile_prefetch(block, pass->grid->field[f], (int)staged / 8, 2, depth);
                 staged += batch;
             }
             uint32_t start = staged - batch, stop = end < staged ? end : staged;
             int i = (int)(at - start), j = (int)(stop - start);
-            if (apic) {
+            if (affine) {
                 scatter_affine(pass, ahead, scratch, i, j, cell, width, depth);
             } else {
                 scatter_mass(pass, ahead, scratch, i, j, cell, width, depth);

@@ -76,19 +76,19 @@ FN void cold_load_first(const cpu_cold *cold, const uint32_t slot[16], real fiel
 
 /* Ask for the records of a particle of a batch to come: memory is nearly in the order of passes, but not so
  * nearly that the processor guesses them. This is all but the hot one. */
-FN void rest_prefetch(const cpu_pass *pass, uint32_t slot, bool apic)
+FN void rest_prefetch(const cpu_pass *pass, uint32_t slot, bool affine)
 {
     __builtin_prefetch(&pass->cold[slot]);
-    if (apic) { /* a record of 48 bytes may lie in two cache lines */
+    if (affine) { /* a record of 48 bytes may lie in two cache lines */
         __builtin_prefetch(&pass->affine[slot].column[0][0]);
         __builtin_prefetch(&pass->affine[slot].column[2][3]);
     }
 }
 
-FN void particle_prefetch(const cpu_pass *pass, uint32_t slot, bool apic)
+FN void particle_prefetch(const cpu_pass *pass, uint32_t slot, bool affine)
 {
     __builtin_prefetch(&pass->hot[slot]);
-    rest_prefetch(pass, slot, apic);
+    rest_prefetch(pass, slot, affine);
 }
 
 /* The memory slots of up to 16 particles; missing ones repeat the first. */

@@ -140,6 +140,7 @@ static cpu_solver *make_solver(const firn_settings *settings)
     if (!o)
         return NULL;
     o->kernels = cpu_solve_kernels_find(settings);
+    o->system.mls = settings->transfer == FIRN_MLS;
     o->system.preconditioned = settings->preconditioner != FIRN_NO_PRECONDITIONER;
     o->system.diagonal = settings->preconditioner == FIRN_DIAGONAL;
     return o;

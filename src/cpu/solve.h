@@ -41,6 +41,7 @@ typedef struct cpu_system {
     void *tangents;              /* a step06_particle for each group, times 1/h^2 */
     float scale;                 /* beta dt^2 */
     float alpha, beta;           /* of the iteration, for passes over nodes */
+    bool mls;                    /* gradients are those of the fit */
     bool positive;               /* clamp H */
     bool preconditioned, diagonal;
 } cpu_system;

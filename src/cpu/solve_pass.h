@@ -222,6 +222,8 @@ FN double solve_block(const cpu_system *s, uint32_t index, cpu_scratch *scratch,
         cell_run runs[16];
         int count = next_runs(&walk, batch, runs);
         lane_stencil stencil = lane_stencil_of(place_of(s, group + start / 16), width);
+        if (s->mls)
+            lane_stencil_fit(&stencil, width);
         lane_stencil_stage(scratch, &stencil, width, depth, true);
         gather_runs(scratch, runs, count, &gathered_x, tangents + start / 16 + 1, width, depth);
         sum += solve_lanes(s, tangents + start / 16, s->pass->order + block->first + start, batch,
@@ -345,7 +347,8 @@ FN void blocks_block(const cpu_system *s, uint32_t index, cpu_scratch *scratch, 
         tangent_to_rows(&tangents[start / 16], &rows);
         for (int n = 0; n < count; n++)
             for (int k = runs[n].first; k < runs[n].end; k++) {
-                stencil_rows at = stencil_rows_of(particle_place(s, group + start / 16, k), width);
+                stencil_rows at =
+                    stencil_rows_of(particle_place(s, group + start / 16, k), width, s->mls);
                 scatter_blocks(rows.diagonal[k], &at, scratch->tile[0], runs[n].cell, width, depth);
                 if (!s->diagonal)
                     scatter_blocks(rows.beside[k], &at, scratch->tile[1], runs[n].cell, width,

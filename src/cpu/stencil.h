@@ -58,17 +58,30 @@ FN real stencil_slopes(real g, int width)
     return PER_NODE(-1, 1, 0, 0) + g * PER_NODE(1, -2, 1, 0);
 }
 
+/* h^2 D^-1: see method/spline.h */
+FN float inv_D_of(int width)
+{
+    return width == 4 ? 3 : 4;
+}
+
+FN real stencil_mls_slopes(real g, int width)
+{
+    real d = (width == 4 ? PER_NODE(-1, 0, 1, 2) : PER_NODE(-1 / 2.f, 1 / 2.f, 3 / 2.f, 0)) - g;
+    return inv_D_of(width) * stencil_weights(g, width) * d;
+}
+
 /* wx0..3 wy0..3 wz0..3 - of one particle, and slopes, likewise, per cell. */
 typedef struct stencil_rows {
     float w[16], s[16];
 } stencil_rows;
 
 /* From the offset of a particle, in the first quarter. */
-FN stencil_rows stencil_rows_of(real offset, int width)
+FN stencil_rows stencil_rows_of(real offset, int width, bool mls)
 {
     stencil_rows rows;
-    real_store(rows.w, stencil_weights(spread(offset), width));
-    real_store(rows.s, stencil_slopes(spread(offset), width));
+    real g = spread(offset);
+    real_store(rows.w, stencil_weights(g, width));
+    real_store(rows.s, mls ? stencil_mls_slopes(g, width) : stencil_slopes(g, width));
     return rows;
 }
 
