@@ -12,7 +12,7 @@ firn_status measure(const firn_sim *sim, firn_kernel kernel, firn_stats *stats);
 typedef struct measure_rows {
     size_t count;
     const double *values[FIRN_STATE_ATTRIBUTES];
-    double inv_D; /* of APIC: 3/h^2 (cubic) or 4/h^2 */
+    double inv_D; /* of APIC and MLS: 3/h^2 (cubic) or 4/h^2 */
 } measure_rows;
 
 /* measure_particles.c, compiled for each dimension. */

@@ -89,7 +89,7 @@ typedef struct firn_particles {
     const double *volume;   /* rest volume V0, m^d; required */
     const double *F_E;      /* count x d x d [identity] */
     const double *J_P;      /* [1] */
-    const double *B;        /* count x d x d, APIC only [0] */
+    const double *B;        /* count x d x d, APIC and MLS only [0] */
     const double *mu0;      /* Pa [the snow preset's, likewise below] */
     const double *lambda0;  /* Pa */
     const double *hardening;
@@ -178,7 +178,7 @@ typedef struct firn_stats {
     size_t active_nodes; /* of the last step */
     double mass;
     double momentum[3];
-    double angular_momentum[3]; /* about the origin; with APIC the affine part included */
+    double angular_momentum[3]; /* about the origin; with APIC and MLS the affine part included */
     double kinetic_energy;
     double elastic_energy;
     double max_speed;

@@ -3,7 +3,7 @@
  *
  *     m_i = sum_p m_p w_ip        v_i = sum_p m_p v_p(x_i) w_ip / m_i
  *
- * with v_p(x_i) = v_p for FLIP, and v_p + C_p (x_i - x_p), C_p = B_p D^-1, for APIC. What is here
+ * with v_p(x_i) = v_p for FLIP, and v_p + C_p (x_i - x_p), C_p = B_p D^-1, for APIC and MLS. What is here
  * is the part of one particle; the sums belong to the backends.
  */
 #ifndef FIRN_METHOD_STEP01_RASTERIZE_H

@@ -4,7 +4,7 @@
  *
  *     v_p = (1 - alpha) v_PIC + alpha v_FLIP = sum_i v_i^{n+1} w_ip + alpha (v_p - sum_i v_i w_ip)
  *
- * APIC: v_p = v_PIC and B_p = sum_i w_ip v_i^{n+1} (x_i - x_p)^T.
+ * APIC and MLS: v_p = v_PIC and B_p = sum_i w_ip v_i^{n+1} (x_i - x_p)^T.
  */
 #ifndef FIRN_METHOD_STEP08_PARTICLE_VELOCITY_H
 #define FIRN_METHOD_STEP08_PARTICLE_VELOCITY_H

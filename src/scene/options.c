@@ -16,7 +16,8 @@ static const option transfer_rows[] = {
      .help =
          "How velocity travels between particles and grid. `flip`: the paper's blend of FLIP and "
          "PIC. `apic`: affine, keeps rotation without noise. `mls`: the same, and gradients of "
-         "velocity and forces come from that affine field too, which allows longer steps."},
+         "velocity and forces come from that affine field too: with quadratic splines steps may "
+         "be longer."},
     {"blend", OPTION_REAL, AT(blend), .fallback = "0.95", .low = 0, .high = 1,
      .help = "Part of FLIP in the `flip` transfer; 0 is pure PIC (sluggish), 1 pure FLIP (noisy). "
              "Without effect on `apic` and `mls`."},
