@@ -35,7 +35,7 @@ class SameBits(Case):
 
     def test_every_kind_of_method(self):
         for kernel in ("cubic", "quadratic"):
-            for transfer in ("flip", "apic"):
+            for transfer in ("flip", "apic", "mls"):
                 method = ["--set", f"simulation.kernel={kernel}"]
                 method += ["--set", f"simulation.transfer={{type: {transfer}}}"]
                 whole, parts = f"whole_{kernel}_{transfer}", f"parts_{kernel}_{transfer}"

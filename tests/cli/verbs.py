@@ -106,7 +106,7 @@ class Bench(Case):
         cases = [json.loads(line) for line in out.splitlines()]
         self.assertEqual(
             [(case["kernel"], case["transfer"]) for case in cases],
-            [("cubic", "flip"), ("cubic", "apic"), ("quadratic", "flip"), ("quadratic", "apic")],
+            [(kernel, transfer) for kernel in ("cubic", "quadratic") for transfer in ("flip", "apic", "mls")],
         )
         for case in cases:
             self.assertLessEqual(set(BENCH_FIELDS), set(case))
@@ -119,7 +119,7 @@ class Bench(Case):
 
     def test_one_case_and_scene(self):
         out, _ = self.firn("bench", "--particles", 512, "--steps", 2, "--repeats", 1, "--kernel", "quadratic",
-                           "--transfer", "apic", "--threads", 1)
+                           "--transfer", "mls", "--threads", 1)
         self.assertEqual(len([line for line in out.splitlines() if "quadratic" in line]), 1)
         out, _ = self.firn("bench", "--scene", self.scene, "--json", "--steps", 2, "--kernel", "quadratic")
         case = json.loads(out)

@@ -59,10 +59,10 @@ static void assert_round_trip(size_t count, int d, bool is_double, const char *t
     assert_int_equal(firn_checkpoint_read_info(path, &again), FIRN_OK);
     assert_same_info(&again, &wrote);
 
-    bool apic = strcmp(transfer, "apic") == 0;
-    assert_int_equal(checkpoint_has(reader, FIRN_B), apic);
+    bool affine = strcmp(transfer, "flip") != 0;
+    assert_int_equal(checkpoint_has(reader, FIRN_B), affine);
     for (firn_attribute a = 0; a < FIRN_STATE_ATTRIBUTES; a++)
-        if (a != FIRN_B || apic)
+        if (a != FIRN_B || affine)
             assert_same_values(reader, sim, a, count > 1000 ? 30011 : 3);
     uint64_t *ids = malloc((count + 1) * sizeof *ids);
     uint32_t *objects = malloc((count + 1) * sizeof *objects);
@@ -87,6 +87,7 @@ static void test_round_trip(void **state)
                               variant & 4 ? "apic" : "flip", (variant - 4) * 1e5);
     assert_round_trip(100000, 3, true, "apic", -12345.678);
     assert_round_trip(100000, 2, false, "flip", 1e7);
+    assert_round_trip(100, 3, false, "mls", 0);
 }
 
 static void test_ranges(void **state)

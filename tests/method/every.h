@@ -20,7 +20,7 @@
 
 enum {
     EVERY_IN = 3 + 3 * FIRN_DIM + 2 * FIRN_DIM * FIRN_DIM,
-    EVERY_OUT = 32 + 12 * FIRN_DIM + 15 * FIRN_DIM * FIRN_DIM
+    EVERY_OUT = 39 + 12 * FIRN_DIM + 15 * FIRN_DIM * FIRN_DIM
 };
 
 /* In parts that are not inlined, or the compilers would take their time over lanes without
@@ -75,6 +75,9 @@ PART void every_spline(const real *in, real *out)
     cubic_slopes(f, w);
     for (int i = 0; i < 4; i++)
         put(&out, w[i] + cubic_dn(f - R(i)));
+    cubic_mls_slopes(f, w);
+    for (int i = 0; i < 4; i++)
+        put(&out, w[i]);
     f = u - quadratic_base(u);
     quadratic_weights(f, w);
     for (int i = 0; i < 3; i++)
@@ -82,6 +85,9 @@ PART void every_spline(const real *in, real *out)
     quadratic_slopes(f, w);
     for (int i = 0; i < 3; i++)
         put(&out, w[i] + quadratic_dn(f - R(i)));
+    quadratic_mls_slopes(f, w);
+    for (int i = 0; i < 3; i++)
+        put(&out, w[i]);
     put(&out, cubic_inv_D(s) + quadratic_inv_D(s));
 }
 
@@ -168,10 +174,10 @@ PART void every_function(const real *in, real *out)
 {
     const int d = FIRN_DIM;
     every_spline(in, out);
-    every_number(in, out + 15);
-    every_vector(in, out + 32);
-    every_law(in, out + 32 + 9 * d + 5 * d * d);
-    every_deformation(in, out + 32 + 12 * d + 12 * d * d);
+    every_number(in, out + 22);
+    every_vector(in, out + 39);
+    every_law(in, out + 39 + 9 * d + 5 * d * d);
+    every_deformation(in, out + 39 + 12 * d + 12 * d * d);
 }
 
 #endif

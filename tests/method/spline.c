@@ -25,6 +25,9 @@ typedef struct stencil {
 static const stencil cubic = {4, cubic_base, cubic_weights, cubic_slopes, cubic_n, cubic_dn};
 static const stencil quadratic = {3,           quadratic_base, quadratic_weights, quadratic_slopes,
                                   quadratic_n, quadratic_dn};
+static const stencil cubic_mls = {4, cubic_base, cubic_weights, cubic_mls_slopes, NULL, NULL};
+static const stencil quadratic_mls = {
+    3, quadratic_base, quadratic_weights, quadratic_mls_slopes, NULL, NULL};
 
 static void check_moments(const stencil *s)
 {
@@ -83,6 +86,19 @@ static void check_inertia(const stencil *s, double inv_D)
     }
 }
 
+/* sum_k g_k^2 / w_k = D^-1, wherever the particle is: what `cfl: auto` rests on. */
+static void check_felt(const stencil *s, double inv_D)
+{
+    for (int k = 0; k < 1000; k++) {
+        double f = random_in(0.5 * (s->nodes - 2), 0.5 * s->nodes), w[4], g[4], felt = 0;
+        s->weights(f, w);
+        s->slopes(f, g);
+        for (int i = 0; i < s->nodes; i++)
+            felt += g[i] * g[i] / w[i];
+        assert_near(felt, inv_D, 1e-13, 1);
+    }
+}
+
 static void test_cubic(void **state)
 {
     (void)state;
@@ -108,11 +124,37 @@ static void test_quadratic(void **state)
     assert_near(quadratic_dn(1), -0.5, 0, 1);
 }
 
+/* The quadratic fit in sums and differences of the outer nodes, as the GPU may take it. */
+static void check_quadratic_fit(void)
+{
+    for (int k = 0; k < 1000; k++) {
+        double u = random_in(-0.5, 0.5), v[3], g[3], slope = 0;
+        quadratic_mls_slopes(1 + u, g);
+        for (int i = 0; i < 3; i++) {
+            v[i] = random_in(-1, 1);
+            slope += g[i] * v[i];
+        }
+        double s = v[2] - v[0], c = v[0] - 2 * v[1] + v[2];
+        assert_near(slope, s / 2 + (1.5 * u - 2 * u * u * u) * c, 1e-14, 1);
+    }
+}
+
+static void test_mls(void **state)
+{
+    (void)state;
+    check_moments(&cubic_mls);
+    check_moments(&quadratic_mls);
+    check_felt(&cubic_mls, cubic_inv_D(1));
+    check_felt(&quadratic_mls, quadratic_inv_D(1));
+    check_quadratic_fit();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_cubic),
         cmocka_unit_test(test_quadratic),
+        cmocka_unit_test(test_mls),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* Steps 1 to 10 without gravity or bodies keep mass and momentum, and with APIC angular momentum,
+/* Steps 1 to 10 without gravity or bodies keep mass and momentum, and with APIC and MLS angular momentum,
  * whatever the particles are like. */
 #include "physics.h"
 
@@ -28,7 +28,7 @@ static cloud disorder(method m, size_t count)
         *cloud_row(&c, FIRN_MU0, r) *= 1 + 0.5 * noise(n++);
         for (int k = 0; k < d * d; k++) {
             cloud_row(&c, FIRN_F_E, r)[k] += 0.05 * noise(n++) - (k % (d + 1) == 0 ? 0.05 : 0);
-            cloud_row(&c, FIRN_B, r)[k] = is_apic(m) ? 0.1 * H * noise(n++) : 0;
+            cloud_row(&c, FIRN_B, r)[k] = is_affine(m) ? 0.1 * H * noise(n++) : 0;
         }
     }
     return c;
@@ -64,7 +64,7 @@ static void test_sums(void **state)
         assert_true(now.mass == start.mass);
         at_most(momentum, limit, "%s: momentum, a step", name);
         at_most(change(start.momentum, now.momentum), limit, "%s: momentum, 50 steps", name);
-        if (is_apic(methods[k])) {
+        if (is_affine(methods[k])) {
             at_most(angular, limit, "%s: angular momentum, a step", name);
             at_most(change(start.angular_momentum, now.angular_momentum), limit,
                     "%s: angular momentum, 50 steps", name);

@@ -10,24 +10,33 @@ const method methods[METHODS] = {
     {2, "quadratic", FLIP_95}, {2, "quadratic", FLIP_100}, {2, "quadratic", APIC},
     {3, "cubic", FLIP_95},     {3, "cubic", FLIP_100},     {3, "cubic", APIC},
     {3, "quadratic", FLIP_95}, {3, "quadratic", FLIP_100}, {3, "quadratic", APIC},
+    {2, "cubic", MLS},         {2, "quadratic", MLS},      {3, "cubic", MLS},
+    {3, "quadratic", MLS},
 };
 
 const method few_methods[FEW_METHODS] = {
     {3, "cubic", FLIP_95},     {2, "cubic", FLIP_100},     {2, "cubic", APIC},
     {2, "quadratic", FLIP_95}, {2, "quadratic", FLIP_100}, {3, "quadratic", APIC},
+    {2, "quadratic", MLS},
 };
 
-bool is_apic(method m)
+firn_transfer transfer_of(method m)
 {
-    return strcmp(m.transfer, APIC) == 0;
+    return strcmp(m.transfer, APIC) == 0  ? FIRN_APIC
+           : strcmp(m.transfer, MLS) == 0 ? FIRN_MLS
+                                          : FIRN_FLIP;
+}
+
+bool is_affine(method m)
+{
+    return transfer_of(m) != FIRN_FLIP;
 }
 
 const char *method_name(method m)
 {
     static char name[64];
     snprintf(name, sizeof name, "%dD %s %s", m.dimensions, m.kernel,
-             is_apic(m)                          ? "apic"
-             : strcmp(m.transfer, FLIP_95) == 0  ? "flip 0.95"
+             strcmp(m.transfer, FLIP_95) == 0    ? "flip 0.95"
              : strcmp(m.transfer, FLIP_100) == 0 ? "flip 1"
                                                  : m.transfer);
     return name;

@@ -32,16 +32,19 @@ typedef struct method {
 #define FLIP_100 "{type: flip, blend: 1}"
 #define PIC "{type: flip, blend: 0}"
 #define APIC "apic"
+#define MLS "mls"
 
-/* 2D and 3D, both kernels, FLIP 0.95, FLIP 1 and APIC. */
-enum { METHODS = 12 };
+/* 2D and 3D, both kernels, FLIP 0.95, FLIP 1, APIC and MLS; the first of them without MLS in 3D, for tests
+ * that take long. */
+enum { METHODS = 16, MOST_METHODS = 14 };
 extern const method methods[METHODS];
 
-/* Enough of them for long runs: every kernel with every transfer in 2D or 3D, each once. */
-enum { FEW_METHODS = 6 };
+/* Enough of them for long runs: every kernel with every transfer in 2D or 3D, each once; of MLS one. */
+enum { FEW_METHODS = 7 };
 extern const method few_methods[FEW_METHODS];
 
-bool is_apic(method m);
+firn_transfer transfer_of(method m);
+bool is_affine(method m);
 
 /* "2D cubic apic"; overwritten by the next call. */
 const char *method_name(method m);

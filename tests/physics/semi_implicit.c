@@ -136,7 +136,8 @@ static void test_energy(void **state)
     (void)state;
     if (!has_solver())
         skip();
-    const method tame[] = {{2, "cubic", APIC}, {2, "quadratic", PIC}, {3, "quadratic", APIC}};
+    const method tame[] = {
+        {2, "cubic", APIC}, {2, "quadratic", PIC}, {3, "quadratic", APIC}, {2, "quadratic", MLS}};
     for (size_t k = 0; k < sizeof tame / sizeof *tame; k++)
         for (start how = DISORDER; how <= SPIN; how++)
             for (double dt = 2e-3; dt < 0.03; dt *= 3)

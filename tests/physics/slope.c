@@ -9,6 +9,13 @@
 
 static const double G = 9.81, H = 0.03125, SLOPE = 0.5; /* tan(angle) */
 
+/* At automatic steps of quadratic MLS a block that cannot yield never rests, but hops by some thousandths of a
+ * cell. */
+static const char *cfl_of(method m)
+{
+    return transfer_of(m) == FIRN_MLS && strcmp(m.kernel, "quadratic") == 0 ? "0.25" : "auto";
+}
+
 /* The plane through the origin with this slope, or gravity leaning the other way over a level
  * plane. */
 static firn_scene *scene_of(method m, bool tilted, double friction)
@@ -18,7 +25,7 @@ static firn_scene *scene_of(method m, bool tilted, double friction)
     double normal[2] = {tilted ? s : 0, tilted ? c : 1};
     return make_scene(
         m,
-        "  cell_size: %g\n  fps: 1\n  gravity: [%.17g, %.17g, 0]\n"
+        "  cell_size: %g\n  fps: 1\n  cfl: %s\n  gravity: [%.17g, %.17g, 0]\n"
         "materials:\n  rubber: {young_modulus: 2e5, poisson_ratio: 0.2, density: 400,\n"
         "    critical_compression: 0.5, critical_stretch: 0.5}\n"
         "snow:\n  - shape: {box: {center: [0, %g, 0], size: [%g, %g, %g]},\n"
@@ -27,8 +34,9 @@ static firn_scene *scene_of(method m, bool tilted, double friction)
         "    sampling: {particles_per_cell: %d, method: lattice}\n"
         "colliders:\n  - shape: {plane: {point: [0, 0, 0], normal: [%.17g, %.17g, 0]}}\n"
         "    friction: %g\n",
-        H, lean[0], lean[1], H, 8 * H, 2 * H, 2 * H, tilted ? -angle * 180 / acos(-1) : 0,
-        m.dimensions == 3 ? 8 : 4, normal[0], normal[1], friction);
+        H, cfl_of(m), lean[0], lean[1], H, 8 * H, 2 * H, 2 * H,
+        tilted ? -angle * 180 / acos(-1) : 0, m.dimensions == 3 ? 8 : 4, normal[0], normal[1],
+        friction);
 }
 
 /* Speed of the middle down the slope. */

@@ -31,6 +31,11 @@ static const body bodies[] = {
 };
 enum { BODIES = sizeof bodies / sizeof *bodies };
 
+/* Gradients of the weights, and those of the fit. */
+static const method variants[] = {
+    {D, "cubic", PIC}, {D, "quadratic", PIC}, {D, "cubic", MLS}, {D, "quadratic", MLS}};
+enum { VARIANTS = sizeof variants / sizeof *variants };
+
 /* ---- The grid of a few particles -------------------------------------------------------------- */
 
 typedef struct grid {
@@ -84,8 +89,9 @@ static int node_at(const int64_t at[D])
     return i;
 }
 
-static void connect(size_t p, bool cubic)
+static void connect(size_t p, method way)
 {
+    bool cubic = strcmp(way.kernel, "cubic") == 0, mls = transfer_of(way) == FIRN_MLS;
     int width = cubic ? 4 : 3;
     vec at_p = vec_at(&g.c, FIRN_POSITION, p);
     g.reach = D == 3 ? width * width * width : width * width;
@@ -96,8 +102,12 @@ static void connect(size_t p, bool cubic)
         for (int a = 0; a < D; a++) {
             double u = at_p.e[a] / H;
             at[a] = (int64_t)(cubic ? cubic_base(u) : quadratic_base(u)) + step[a];
-            n[a] = cubic ? cubic_n(u - (double)at[a]) : quadratic_n(u - (double)at[a]);
-            dn[a] = (cubic ? cubic_dn(u - (double)at[a]) : quadratic_dn(u - (double)at[a])) / H;
+            double from = u - (double)at[a];
+            n[a] = cubic ? cubic_n(from) : quadratic_n(from);
+            dn[a] = (mls     ? -n[a] * from * (cubic ? 3 : 4)
+                     : cubic ? cubic_dn(from)
+                             : quadratic_dn(from)) /
+                    H;
         }
         g.node[p][k] = node_at(at);
         g.w[p][k] = 1;
@@ -156,11 +166,11 @@ static vec collide(const body *o, int i, vec v)
     return vec_mad(body_v, 1 + o->friction * v_n / slip, rel);
 }
 
-static void rasterize(const body *o, bool cubic)
+static void rasterize(const body *o, method way)
 {
     g.count = 0;
     for (size_t p = 0; p < PARTICLES; p++)
-        connect(p, cubic);
+        connect(p, way);
     static const vec still[MOST_NODES];
     forces(still, g.f);
     memset(g.m, 0, sizeof g.m);
@@ -305,9 +315,9 @@ static void scatter_particles(int seed)
 static void test_H(void **state)
 {
     (void)state;
-    for (int kernel = 0; kernel < 2; kernel++) {
-        scatter_particles(kernel);
-        rasterize(&bodies[0], kernel == 0);
+    for (int way = 0; way < VARIANTS; way++) {
+        scatter_particles(way);
+        rasterize(&bodies[0], variants[way]);
         static vec column[MOST_NODES], u[MOST_NODES], f[4][MOST_NODES];
         const double step = 1e-4 * H;
         double worst = 0, asymmetric = 0, size = 0;
@@ -332,13 +342,14 @@ static void test_H(void **state)
         for (int r = 0; r < g.count * D; r++)
             for (int c = 0; c < r; c++)
                 asymmetric = fmax(asymmetric, fabs(A[r][c] - A[c][r]));
-        at_most(worst / size, 1e-6, "kernel %d: H against differences of forces", kernel);
-        at_most(asymmetric / size, 1e-12, "kernel %d: H against its transpose", kernel);
+        const char *name = method_name(variants[way]);
+        at_most(worst / size, 1e-6, "%s: H against differences of forces", name);
+        at_most(asymmetric / size, 1e-12, "%s: H against its transpose", name);
         cloud_free(&g.c);
     }
 }
 
-static firn_sim *make_step(const body *o, bool cubic, double beta, const char *preconditioner)
+static firn_sim *make_step(const body *o, method way, double beta, const char *preconditioner)
 {
     char words[100], collider[300] = "";
     const char *z = D == 3 ? ", 0" : "";
@@ -349,7 +360,7 @@ static firn_sim *make_step(const body *o, bool cubic, double beta, const char *p
                  z, words);
     }
     firn_scene *scene = make_scene(
-        (method){D, cubic ? "cubic" : "quadratic", PIC},
+        way,
         "  cell_size: %g\n  fps: 1\n  time_step: %g\n  gravity: [%g, %g%s]\n"
         "  rest_volume: sampled\n"
         "  integrator: {type: semi_implicit, beta: %g, tolerance: 1e-13, max_iterations: 20000,\n"
@@ -358,12 +369,12 @@ static firn_sim *make_step(const body *o, bool cubic, double beta, const char *p
     return make_sim_of(scene, &g.c);
 }
 
-static void compare_step(const body *o, bool cubic, double beta, const char *preconditioner)
+static void compare_step(const body *o, method way, double beta, const char *preconditioner)
 {
     static vec v[MOST_NODES];
-    rasterize(o, cubic);
+    rasterize(o, way);
     solve_dense(o, beta, v);
-    firn_sim *sim = make_step(o, cubic, beta, preconditioner);
+    firn_sim *sim = make_step(o, way, beta, preconditioner);
     step(sim);
     near_to(firn_sim_time(sim), DT, 1e-12, "dt");
     cloud after = cloud_of(sim);
@@ -386,7 +397,7 @@ static void compare_step(const body *o, bool cubic, double beta, const char *pre
     }
     assert_true(change > 0.02); /* the solve had something to do */
     at_most(worst, firn_sim_is_double(sim) ? 1e-9 : 1e-4, "%s, %s, beta %g, preconditioner %s",
-            o->name, cubic ? "cubic" : "quadratic", beta, preconditioner);
+            o->name, method_name(way), beta, preconditioner);
     cloud_free(&after);
     firn_sim_destroy(&sim);
 }
@@ -398,9 +409,9 @@ static void test_step(void **state)
     if (!has_solver())
         skip();
     for (int k = 0; k < BODIES; k++)
-        for (int kernel = 0; kernel < 2; kernel++) {
+        for (int way = 0; way < VARIANTS; way++) {
             scatter_particles(k);
-            compare_step(&bodies[k], kernel == 0, k % 2 ? 0.5 : 1, preconditioners[k % 3]);
+            compare_step(&bodies[k], variants[way], k % 2 ? 0.5 : 1, preconditioners[k % 3]);
             cloud_free(&g.c);
         }
 }

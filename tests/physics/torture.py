@@ -102,7 +102,7 @@ def scene(r, has_solver):
         "fps": 3 / seconds,
         "frames": 3,
         "kernel": r.choice(["cubic", "quadratic"]),
-        "transfer": r.choice([{"type": "flip", "blend": r.uniform(0, 1)}, "apic"]),
+        "transfer": r.choice([{"type": "flip", "blend": r.uniform(0, 1)}, "apic", "mls"]),
         "integrator": integrator(r, has_solver),
         "time_step": r.choice(["auto", min(1, stable * log_uniform(r, 1, 100)), min(1, 100 * stable)]),
     }

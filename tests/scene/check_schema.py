@@ -65,8 +65,8 @@ refuses(put("output", "formats", ["gltf"]))
 refuses(lambda scene: scene.pop("simulation"))
 refuses(lambda scene: scene["simulation"].pop("cell_size"))
 refuses(lambda scene: scene["snow"][0].pop("shape"))
-for accepted in (put("simulation", "transfer", "apic"), put("simulation", "time_step", "auto"),
-                 put("simulation", "time_step", 1e-4), put("materials", "packed", "wet"),
+for accepted in (put("simulation", "transfer", "apic"), put("simulation", "transfer", "mls"),
+                 put("simulation", "time_step", "auto"), put("simulation", "time_step", 1e-4), put("materials", "packed", "wet"),
                  put("snow", 1, "shape", "rotate", 45)):
     scene = copy.deepcopy(good)
     accepted(scene)

@@ -65,6 +65,7 @@ static void test_other_physics(void **state)
                                  "simulation.gravity=[0, -9.8, 0]",
                                  "simulation.kernel=quadratic",
                                  "simulation.transfer=apic",
+                                 "simulation.transfer=mls",
                                  "simulation.transfer.blend=0.9",
                                  "simulation.time_step=1e-4",
                                  "simulation.cfl=0.3",
@@ -104,12 +105,14 @@ static void test_other_physics(void **state)
     }
 }
 
-/* APIC has no blend to differ by. */
-static void test_apic_blend(void **state)
+/* APIC and MLS have no blend to differ by. */
+static void test_affine_blend(void **state)
 {
     (void)state;
     assert_true(fingerprint(base, "simulation.transfer=apic") ==
                 fingerprint(base, "simulation.transfer={type: apic, blend: 0.2}"));
+    assert_true(fingerprint(base, "simulation.transfer=mls") ==
+                fingerprint(base, "simulation.transfer={type: mls, blend: 0.2}"));
 }
 
 int main(void)
@@ -118,7 +121,7 @@ int main(void)
         cmocka_unit_test(test_same_physics),
         cmocka_unit_test(test_order_and_comments),
         cmocka_unit_test(test_other_physics),
-        cmocka_unit_test(test_apic_blend),
+        cmocka_unit_test(test_affine_blend),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

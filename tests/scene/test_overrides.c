@@ -56,6 +56,9 @@ static void test_missing_mappings(void **state)
     s = parse(text, "simulation.transfer.type=flip");
     assert_int_equal(s->settings.transfer, FIRN_FLIP);
     firn_scene_destroy(&s);
+    s = parse(text, "simulation.transfer=mls");
+    assert_int_equal(s->settings.transfer, FIRN_MLS);
+    firn_scene_destroy(&s);
 }
 
 static void test_order_and_removal(void **state)
