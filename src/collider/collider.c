@@ -41,6 +41,11 @@ static bool is_sampled(const collider *c)
     return op->sampled && op->offset == 0 && op->field->level_set;
 }
 
+static bool is_plane(const collider *c)
+{
+    return !c->deform && c->shape->count == 1 && c->shape->ops[0].kind == SHAPE_HALFSPACE;
+}
+
 /* Columns of `rotation` are axes of the inner frame, which stands at `origin`: out = rotation^T (in - origin),
  * for the map that `rows` are. */
 static void map_into(double rows[3][4], const double rotation[3][3], const double origin[3])
@@ -98,10 +103,13 @@ void collider_pose_at(const collider *c, double time, collider_pose *pose)
         pose->high[i] += shift + rounding * (1 + fabs(pose->high[i]));
     }
     pose->is_sampled = is_sampled(c);
-    if (pose->is_sampled)
+    pose->is_plane = is_plane(c);
+    if (pose->is_sampled) {
         know_cells(c, pose);
-    else if (!c->deform && collider_is_plane(c))
+    } else if (pose->is_plane) {
         know_rows(c, pose);
+        pose->cells[1][3] -= c->shape->ops[0].offset;
+    }
 }
 
 firn_status collider_stand(const collider *c, double time, collider_pose *pose)

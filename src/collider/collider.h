@@ -36,7 +36,7 @@ typedef struct collider_pose {
     deform_pose deform;     /* what the body holds of its shape, if that changes */
     /* For quick looks. All of the shape is one level set: row i is (a, b), from places to cells from its
      * first sample, a . x + b. It is one half-space: row 1 likewise is its distance. */
-    bool is_sampled;
+    bool is_sampled, is_plane;
     double cells[3][4];
     double cell; /* m */
 } collider_pose;

@@ -64,17 +64,11 @@ EVERYWHERE bool collider_is_in_box(const collider_pose *pose, const double x[3],
 /* m: far more than rounding makes of a place, and nothing to snow. */
 #define COLLIDER_ROUNDING 1e-6
 
-EVERYWHERE bool collider_is_plane(const collider *c)
-{
-    return c->shape->count == 1 && c->shape->ops[0].kind == SHAPE_HALFSPACE;
-}
-
-/* The distance of a body that is a plane, but for rounding. */
-EVERYWHERE double collider_plane_look(const collider *c, const collider_pose *pose,
-                                      const double x[3])
+/* The distance of a body that is a plane. */
+EVERYWHERE double collider_plane_look(const collider_pose *pose, const double x[3])
 {
     const double *row = pose->cells[1];
-    return row[0] * x[0] + row[1] * x[1] + row[2] * x[2] + row[3] - c->shape->ops[0].offset;
+    return row[0] * x[0] + row[1] * x[1] + row[2] * x[2] + row[3];
 }
 
 /* Where a place is in the level set that a body is, which is returned. */
@@ -88,38 +82,6 @@ EVERYWHERE const level_set *collider_cells(const collider *c, const collider_pos
     return c->shape->ops[0].field->level_set;
 }
 
-/* collider_look with all its answers, sooner for what is met most: planes, and level sets near their
- * surface. */
-EVERYWHERE double collider_touch(const collider *c, const collider_pose *pose, const double x[3],
-                                 double gradient[3], double velocity[3])
-{
-    double there[3], in[3], g[3];
-    int32_t place[3];
-    if (!pose->deform.from && collider_is_plane(c) && !pose->at.turned) {
-        const shape_op *op = &c->shape->ops[0];
-        double distance = 0;
-        for (int i = 0; i < 3; i++) {
-            distance += op->rotation[i][1] * (x[i] - pose->at.shift[i] - op->origin[i]);
-            gradient[i] = op->rotation[i][1];
-        }
-        motion_pose_velocity(&pose->at, x, velocity);
-        return distance - op->offset;
-    }
-    const level_set *set = pose->is_sampled ? collider_cells(c, pose, x, there) : NULL;
-    int32_t block = set && level_set_place(set, there, place, in)
-                        ? set->table[level_set_index(set, place)]
-                        : -1;
-    if (block < 0)
-        return collider_look(c, pose, x, gradient, velocity);
-    level_set_cell cell = level_set_cell_in(block, in);
-    double distance = level_set_near_distance(set, place, &cell, g);
-    for (int i = 0; i < 3; i++)
-        gradient[i] = pose->cell * (pose->cells[0][i] * g[0] + pose->cells[1][i] * g[1] +
-                                    pose->cells[2][i] * g[2]);
-    motion_pose_velocity(&pose->at, x, velocity);
-    return distance * (pose->cell / set->voxel);
-}
-
 /* Whether phi > 0 at x for sure, found as quickly as can be: most snow near a body does not touch it. */
 EVERYWHERE bool collider_is_outside(const collider *c, const collider_pose *pose, const double x[3])
 {
@@ -128,13 +90,54 @@ EVERYWHERE bool collider_is_outside(const collider *c, const collider_pose *pose
         const level_set *set = collider_cells(c, pose, x, there);
         return level_set_is_outside(set, there);
     }
-    if (!pose->deform.from && collider_is_plane(c))
-        return collider_plane_look(c, pose, x) > COLLIDER_ROUNDING;
     motion_pose_inverse(&pose->at, x, there);
     if (!pose->deform.from)
         return shape_look(c->shape, FIELD_BOUND, there, NULL) > 0;
     return deform_is_away(&pose->deform, there) ||
            deform_look(&pose->deform, there, NULL, NULL) > 0;
+}
+
+/* A body at a place in it; phi > 0 when the place is outside, and the rest is not said. */
+typedef struct collider_contact {
+    double phi, gradient[3], velocity[3];
+} collider_contact;
+
+/* What is met most, soonest: a plane. */
+EVERYWHERE collider_contact collider_touch_plane(const collider_pose *pose, const double x[3])
+{
+    collider_contact r = {collider_plane_look(pose, x), {0}, {0}};
+    if (r.phi > 0)
+        return r;
+    for (int i = 0; i < 3; i++)
+        r.gradient[i] = pose->cells[1][i];
+    motion_pose_velocity(&pose->at, x, r.velocity);
+    return r;
+}
+
+/* Any other body, with a shorter way for level sets near their surface. */
+EVERYWHERE_APART collider_contact collider_touch_shape(const collider *c, const collider_pose *pose,
+                                                       const double x[3])
+{
+    collider_contact r = {1, {0}, {0}};
+    double there[3], in[3], g[3];
+    int32_t place[3];
+    if (collider_is_outside(c, pose, x))
+        return r;
+    const level_set *set = pose->is_sampled ? collider_cells(c, pose, x, there) : NULL;
+    int32_t block = set && level_set_place(set, there, place, in)
+                        ? set->table[level_set_index(set, place)]
+                        : -1;
+    if (block < 0) {
+        r.phi = collider_look(c, pose, x, r.gradient, r.velocity);
+        return r;
+    }
+    level_set_cell cell = level_set_cell_in(block, in);
+    r.phi = level_set_near_distance(set, place, &cell, g) * (pose->cell / set->voxel);
+    for (int i = 0; i < 3; i++)
+        r.gradient[i] = pose->cell * (pose->cells[0][i] * g[0] + pose->cells[1][i] * g[1] +
+                                      pose->cells[2][i] * g[2]);
+    motion_pose_velocity(&pose->at, x, r.velocity);
+    return r;
 }
 
 /* Whether the ball of this radius about x may touch the body. */
@@ -153,8 +156,8 @@ EVERYWHERE bool collider_is_near(const collider *c, const collider_pose *pose, c
         motion_pose_inverse(&pose->at, x, there);
         return level_set_look(pose->deform.from->set, there, NULL) <= pose->deform.travel + reach;
     }
-    if (collider_is_plane(c))
-        return collider_plane_look(c, pose, x) <= reach + COLLIDER_ROUNDING;
+    if (pose->is_plane)
+        return collider_plane_look(pose, x) <= reach + COLLIDER_ROUNDING;
     motion_pose_inverse(&pose->at, x, there);
     return shape_look(c->shape, FIELD_BOUND, there, NULL) <= reach;
 }
@@ -232,23 +235,24 @@ EVERYWHERE bool collider_meet(const collider_set *set, collider_bits near, const
     for (size_t n = 0; n < set->count && rest; n++, rest = collider_bits_after(n, rest)) {
         const collider *c = &set->items[n];
         const collider_pose *pose = &set->poses[n];
-        if (!(rest & 1) || !collider_is_in_box(pose, x, 0) || collider_is_outside(c, pose, x))
+        if (!(rest & 1) || !collider_is_in_box(pose, x, 0))
             continue;
-        double gradient[3], moving[3], phi = collider_touch(c, pose, x, gradient, moving);
-        if (phi > 0)
+        collider_contact at =
+            pose->is_plane ? collider_touch_plane(pose, x) : collider_touch_shape(c, pose, x);
+        if (at.phi > 0)
             continue;
         if (set->dimensions == 2) {
-            collider_flatten(gradient);
-            moving[2] = 0;
+            collider_flatten(at.gradient);
+            at.velocity[2] = 0;
         }
-        vec normal = {{R(gradient[0]), R(gradient[1]), R(gradient[2])}};
-        vec body = {{R(moving[0]), R(moving[1]), R(moving[2])}};
+        vec normal = {{R(at.gradient[0]), R(at.gradient[1]), R(at.gradient[2])}};
+        vec body = {{R(at.velocity[0]), R(at.velocity[1]), R(at.velocity[2])}};
         vec met = collide_response(*v, body, normal, R(c->friction), c->sticky);
         collider_bind(bond, vec_sub(*v, body), vec_sub(met, body), normal, c->sticky);
         *v = met;
-        double way = collider_way_out(set, c, phi);
+        double way = collider_way_out(set, c, at.phi);
         for (int i = 0; i < 3; i++)
-            shift[i] += way * gradient[i];
+            shift[i] += way * at.gradient[i];
         touched = true;
     }
     return touched;
