@@ -150,7 +150,7 @@ firn_status cuda_create(const backend_problem *problem, backend **out)
     s->colliders = problem->colliders;
     s->apic = transfer_is_affine(s->settings->transfer);
     s->node_bytes = s->apic ? 16 : 32;
-    s->array_count = s->apic ? ARRAYS_APIC : ARRAYS_FLIP;
+    s->array_count = s->apic ? ARRAYS_AFFINE : ARRAYS_FLIP;
     s->run = kernels_find(s->settings);
     s->overlaps = kernels_overlap();
     firn_status status = make_tools(s);
@@ -218,7 +218,7 @@ firn_status cuda_resize(backend *s, size_t count)
 double cuda_memory(const firn_settings *settings, size_t particles, size_t active_blocks)
 {
     bool apic = transfer_is_affine(settings->transfer);
-    int kept = apic ? ARRAYS_APIC : ARRAYS_FLIP;
+    int kept = apic ? ARRAYS_AFFINE : ARRAYS_FLIP;
     double arrays =
         kept + 2 + spare_arrays(particles, kept) + 3; /* sorting; cells before the first sort */
     double homes = (double)particles / 128 + 1024, blocks = 4 * homes + 4096;

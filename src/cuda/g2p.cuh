@@ -11,27 +11,27 @@
 enum { G2P_THREADS = 128, G2P_BLOCKS = 5 };
 enum { COLLIDE_THREADS = 128, COLLIDE_BLOCKS = 528, TRY_BLOCKS = 264 };
 
-/* What a particle gathers: v is sum w v_i (APIC) or sum w (v_i - alpha v_i^n); grad per cell. */
+/* What a particle gathers: v is sum w v_i, or sum w (v_i - alpha v_i^n) for FLIP; grad per cell. */
 struct gathered {
     vec v;
     mat grad, B;
 };
 
 /* Velocities of a tile: float4 (v, u_x), and float2 (u_y, u_z) for FLIP. */
-template <int WIDTH, int DEPTH, bool APIC> struct velocity_tile {
+template <int WIDTH, int DEPTH, bool AFFINE> struct velocity_tile {
     float4 v[tile_shape<WIDTH, DEPTH>::SIZE];
-    float2 u[APIC ? 1 : tile_shape<WIDTH, DEPTH>::SIZE];
+    float2 u[AFFINE ? 1 : tile_shape<WIDTH, DEPTH>::SIZE];
 };
 
 /* On its way, until the pipeline is waited for. */
-template <int COUNT, int WIDTH, int DEPTH, bool APIC>
+template <int COUNT, int WIDTH, int DEPTH, bool AFFINE>
 static __device__ __forceinline__ void tile_fetch(const pass_view &s, const uint32_t *near,
-                                                  velocity_tile<WIDTH, DEPTH, APIC> &tile)
+                                                  velocity_tile<WIDTH, DEPTH, AFFINE> &tile)
 {
     for_tile<WIDTH, DEPTH, COUNT>([&](tile_node t) {
-        const char *from = node_at(s.grid, near[t.direction], t.node, APIC ? 16 : 32);
+        const char *from = node_at(s.grid, near[t.direction], t.node, AFFINE ? 16 : 32);
         __pipeline_memcpy_async(&tile.v[t.at], from, sizeof(float4));
-        if (!APIC)
+        if (!AFFINE)
             __pipeline_memcpy_async(&tile.u[t.at], from + sizeof(float4), sizeof(float2));
     });
     __pipeline_commit();
@@ -60,10 +60,58 @@ static __device__ __forceinline__ vec weighed(const real w[3], const vec v[3])
     return vec_mad(vec_mad(vec_scale(v[0], w[0]), w[1], v[1]), w[2], v[2]);
 }
 
-template <int DEPTH, bool APIC>
-static __device__ __forceinline__ gathered gather(const stencil<3, DEPTH> &at,
-                                                  const velocity_tile<3, DEPTH, APIC> &tile)
+static __device__ __forceinline__ vec load_node(const float4 &node)
 {
+    return {{node.x, node.y, node.z}};
+}
+
+/* With fitted slopes sum w v and sum w d v are all there is to know. */
+template <int DEPTH>
+static __device__ __forceinline__ gathered gather_fitted(const stencil<3, DEPTH> &at,
+                                                         const velocity_tile<3, DEPTH, true> &tile)
+{
+    using T = tile_shape<3, DEPTH>;
+    real wd[3][3];
+    for (int a = 0; a < 3; a++)
+        for (int i = 0; i < (a == 2 ? DEPTH : 3); i++)
+            wd[a][i] = at.w[a][i] * at.way(a, i);
+    const float4 *first = tile.v + at.first();
+    vec plane[3], plane_x[3], plane_y[3];
+#pragma unroll
+    for (int c = 0; c < DEPTH; c++) {
+        vec row[3], row_x[3];
+#pragma unroll
+        for (int b = 0; b < 3; b++) {
+            const float4 *node = first + T::Y * b + T::Z * c;
+            const vec v[3] = {load_node(node[0]), load_node(node[1]), load_node(node[2])};
+            row[b] = weighed(at.w[0], v);
+            row_x[b] = weighed(wd[0], v);
+        }
+        plane[c] = weighed(at.w[1], row);
+        plane_x[c] = weighed(at.w[1], row_x);
+        plane_y[c] = weighed(wd[1], row);
+    }
+    const bool flat = DEPTH == 1;
+    const vec x = flat ? plane_x[0] : weighed(at.w[2], plane_x),
+              y = flat ? plane_y[0] : weighed(at.w[2], plane_y),
+              z = flat ? vec_zero() : weighed(wd[2], plane);
+    gathered r;
+    r.v = flat ? plane[0] : weighed(at.w[2], plane);
+    for (int i = 0; i < 3; i++) {
+        r.B.m[i][0] = x.e[i];
+        r.B.m[i][1] = y.e[i];
+        r.B.m[i][2] = z.e[i];
+    }
+    r.grad = mat_scale(r.B, at.INV_D);
+    return r;
+}
+
+template <bool FITS, int DEPTH, bool AFFINE>
+static __device__ __forceinline__ gathered gather(const stencil<3, DEPTH> &at,
+                                                  const velocity_tile<3, DEPTH, AFFINE> &tile)
+{
+    if constexpr (FITS)
+        return gather_fitted(at, tile);
     using T = tile_shape<3, DEPTH>;
     const float u[3] = {at.offset[0] - 0.5f, at.offset[1] - 0.5f, at.offset[2] - 0.5f};
     const int first = at.first();
@@ -79,8 +127,8 @@ static __device__ __forceinline__ gathered gather(const stencil<3, DEPTH> &at,
             for (int i = 0; i < 3; i++) {
                 int node = first + i + T::Y * b + T::Z * k;
                 float4 q = tile.v[node];
-                v[i] = {{q.x, q.y, q.z}};
-                if (!APIC) {
+                v[i] = load_node(q);
+                if (!AFFINE) {
                     float2 rest = tile.u[node];
                     old_v[i] = {{q.w, rest.x, rest.y}};
                 }
@@ -89,7 +137,7 @@ static __device__ __forceinline__ gathered gather(const stencil<3, DEPTH> &at,
             row[b] = x.w;
             row_s[b] = x.s;
             row_c[b] = x.c;
-            if (!APIC)
+            if (!AFFINE)
                 old_row[b] = weighed(at.w[0], old_v);
         }
         quadratic_line y(row, u[1]);
@@ -98,13 +146,13 @@ static __device__ __forceinline__ gathered gather(const stencil<3, DEPTH> &at,
         plane_c[1][k] = y.c;
         plane_s[0][k] = weighed(at.w[1], row_s);
         plane_c[0][k] = weighed(at.w[1], row_c);
-        if (!APIC)
+        if (!AFFINE)
             old[k] = weighed(at.w[1], old_row);
     }
     vec s[3], c[3];
     gathered r;
     if constexpr (DEPTH == 1) {
-        r.v = APIC ? plane[0] : old[0];
+        r.v = AFFINE ? plane[0] : old[0];
         for (int a = 0; a < 2; a++) {
             s[a] = plane_s[a][0];
             c[a] = plane_c[a][0];
@@ -112,7 +160,7 @@ static __device__ __forceinline__ gathered gather(const stencil<3, DEPTH> &at,
         s[2] = c[2] = vec_zero();
     } else {
         quadratic_line z(plane, u[2]);
-        r.v = APIC ? z.w : weighed(at.w[2], old);
+        r.v = AFFINE ? z.w : weighed(at.w[2], old);
         for (int a = 0; a < 2; a++) {
             s[a] = weighed(at.w[2], plane_s[a]);
             c[a] = weighed(at.w[2], plane_c[a]);
@@ -130,9 +178,9 @@ static __device__ __forceinline__ gathered gather(const stencil<3, DEPTH> &at,
     return r;
 }
 
-template <int DEPTH, bool APIC>
+template <bool FITS, int DEPTH, bool AFFINE>
 static __device__ __forceinline__ gathered gather(const stencil<4, DEPTH> &at,
-                                                  const velocity_tile<4, DEPTH, APIC> &tile)
+                                                  const velocity_tile<4, DEPTH, AFFINE> &tile)
 {
     const int WIDTH = 4;
     using T = tile_shape<WIDTH, DEPTH>;
@@ -150,10 +198,10 @@ static __device__ __forceinline__ gathered gather(const stencil<4, DEPTH> &at,
             for (int i = 0; i < WIDTH; i++) {
                 int node = first + i + T::Y * b + T::Z * c;
                 float4 q = tile.v[node];
-                vec v = {{q.x, q.y, q.z}};
+                vec v = load_node(q);
                 w = vec_mad(w, at.w[0][i], v);
                 g = vec_mad(g, at.g[0][i], v);
-                if (APIC) {
+                if (AFFINE) {
                     d = vec_mad(d, at.w[0][i] * at.way(0, i), v);
                 } else {
                     float2 rest = tile.u[node];
@@ -163,18 +211,20 @@ static __device__ __forceinline__ gathered gather(const stencil<4, DEPTH> &at,
             }
             float wyz = at.w[1][b] * at.w[2][c];
             float gw = at.g[1][b] * at.w[2][c], wg = at.w[1][b] * at.g[2][c];
-            r.v = vec_mad(r.v, wyz, APIC ? w : d);
+            r.v = vec_mad(r.v, wyz, AFFINE ? w : d);
             for (int a = 0; a < 3; a++) {
                 r.grad.m[a][0] += wyz * g.e[a];
                 r.grad.m[a][1] += gw * w.e[a];
                 r.grad.m[a][2] += wg * w.e[a];
-                if (APIC) {
+                if (AFFINE) {
                     r.B.m[a][0] += wyz * d.e[a];
                     r.B.m[a][1] += wyz * at.way(1, b) * w.e[a];
                     r.B.m[a][2] += wyz * at.way(2, c) * w.e[a];
                 }
             }
         }
+    if (FITS)
+        r.grad = mat_scale(r.B, at.INV_D);
     return r;
 }
 
@@ -233,8 +283,8 @@ static __device__ __forceinline__ uint32_t row_of(const pass_view &s, uint32_t k
 }
 
 /* Step 9, for particles of a block that a body may reach: v, and a push out of it. */
-static __device__ __noinline__ void collide_at(const pass_view &s, uint32_t block, place *at,
-                                               vec *v)
+static __device__ __forceinline__ void collide_at(const pass_view &s, uint32_t block, place *at,
+                                                  vec *v)
 {
     double x[3], shift[3] = {0, 0, 0};
     collider_bond bond = {};
@@ -284,8 +334,8 @@ static __device__ __forceinline__ bool sums_hold(const outcome *out)
  * G2P is bound by the time that memory takes to answer, and registers for values on their way would cost more
  * warps than they save.
  */
-template <bool APIC> struct staged_particles {
-    static const int FIRST = THETA_C, ARRAYS = (APIC ? AT_Z : V_Z) + 1 - FIRST;
+template <bool AFFINE> struct staged_particles {
+    static const int FIRST = THETA_C, ARRAYS = (AFFINE ? AT_Z : V_Z) + 1 - FIRST;
     float value[G2P_THREADS / PAGE_SLOTS][ARRAYS][PAGE_SLOTS];
 
     /* The slots of this warp, from a multiple of eight on: a lane copies four of them, of every fourth array. */
@@ -326,15 +376,15 @@ template <bool APIC> struct staged_particles {
 
     __device__ __forceinline__ vec v() const
     {
-        const int first = APIC ? FIRST : V_X;
+        const int first = AFFINE ? FIRST : V_X;
         vec r = {{(*this)[first], (*this)[first + 1], (*this)[first + 2]}};
         return r;
     }
 };
 
-template <int WIDTH, int DEPTH, bool APIC> struct g2p_memory {
-    velocity_tile<WIDTH, DEPTH, APIC> tile;
-    staged_particles<APIC> stage[2];
+template <int WIDTH, int DEPTH, bool AFFINE> struct g2p_memory {
+    velocity_tile<WIDTH, DEPTH, AFFINE> tile;
+    staged_particles<AFFINE> stage[2];
     uint32_t near[DIRECTIONS];
 };
 
@@ -357,20 +407,20 @@ static __device__ __forceinline__ bool may_touch(const pass_view &s, uint32_t bl
 }
 
 /* One particle. Whether it may touch a body: then collide_kernel goes on from step 9. */
-template <int WIDTH, int DEPTH, bool APIC>
+template <bool FITS, int WIDTH, int DEPTH, bool AFFINE>
 static __device__ __forceinline__ bool
-update(const pass_view &s, const strides &by, uint32_t block, bool meets, uint32_t k,
-       const staged_particles<APIC> &stage, const velocity_tile<WIDTH, DEPTH, APIC> &tile,
-       particle_limits *limits)
+update(const pass_view &s, const strides &by, const home &mine, bool meets, uint32_t k,
+       const g2p_memory<WIDTH, DEPTH, AFFINE> &shared, uint32_t turn, particle_limits *limits)
 {
-    gathered from = gather(stencil<WIDTH, DEPTH>(stage.at()), tile);
-    vec v = APIC ? from.v : vec_mad(from.v, s.blend, stage.v());
-    bool touches = meets && may_touch(s, block, stage.at());
+    const staged_particles<AFFINE> &stage = shared.stage[turn];
+    gathered from = gather<FITS>(stencil<WIDTH, DEPTH>(stage.at()), shared.tile);
+    vec v = AFFINE ? from.v : vec_mad(from.v, s.blend, stage.v());
+    bool touches = meets && may_touch(s, mine.block, stage.at());
     if (touches)
         store_velocity(s.p[k], v);
     else
         move(s, by, k, v, stage.at(), limits);
-    if (APIC) {
+    if (AFFINE) {
         limits->add_affine(from.B, (WIDTH == 4 ? 3.0f : 4.0f) * s.reach);
         store_mat(s.p[k], B_FIRST, from.B);
     }
@@ -427,11 +477,11 @@ struct g2p_order {
 };
 
 /* A home block a CUDA block. */
-template <int WIDTH, int DEPTH, bool APIC>
+template <int WIDTH, int DEPTH, bool AFFINE, bool FITS>
 static __global__ void __launch_bounds__(G2P_THREADS, G2P_BLOCKS) g2p_kernel(const pass_view s)
 {
-    using stage_type = staged_particles<APIC>;
-    __shared__ g2p_memory<WIDTH, DEPTH, APIC> shared;
+    using stage_type = staged_particles<AFFINE>;
+    __shared__ g2p_memory<WIDTH, DEPTH, AFFINE> shared;
     const home mine = my_home(s.grid);
     const uint32_t end = mine.first + mine.count, begin = whole_sector(mine.first);
     const uint32_t warp = threadIdx.x & ~31u;
@@ -460,7 +510,7 @@ static __global__ void __launch_bounds__(G2P_THREADS, G2P_BLOCKS) g2p_kernel(con
         __syncwarp();
         bool touches = false;
         if (is_among(k, mine.first, end))
-            touches = update(s, by, mine.block, meets, k, shared.stage[turn], shared.tile, &limits);
+            touches = update<FITS>(s, by, mine, meets, k, shared, turn, &limits);
         __syncwarp();
         if (meets)
             list_touching(s, touches, k);
@@ -494,19 +544,19 @@ static __global__ void __launch_bounds__(COLLIDE_THREADS, 4) collide_kernel(cons
 
 /* ---- On trial ---------------------------------------------------------------------------------- */
 
-template <int WIDTH, int DEPTH, bool APIC>
+template <bool FITS, int WIDTH, int DEPTH, bool AFFINE>
 static __device__ __forceinline__ void try_particle(const pass_view &s, uint32_t block, uint32_t k,
-                                                    const velocity_tile<WIDTH, DEPTH, APIC> &tile)
+                                                    const velocity_tile<WIDTH, DEPTH, AFFINE> &tile)
 {
     const particle q = s.p[k];
     place at = load_place(q);
-    gathered from = gather(stencil<WIDTH, DEPTH>(at), tile);
+    gathered from = gather<FITS>(stencil<WIDTH, DEPTH>(at), tile);
     deformation r = {load_mat(q, F_FIRST), q[J_P]};
     r.F_E = mat_mad(r.F_E, s.inv_h * s.dt(), mat_mul(from.grad, r.F_E));
     const strain e(r.F_E);
     if (step07_beyond(e.E, e.J, q[THETA_C], q[THETA_S]))
         r = return_particle(s, r.F_E, r.J_P, q[THETA_C], q[THETA_S]);
-    vec v = APIC ? from.v : vec_mad(from.v, s.blend, load_velocity(q));
+    vec v = AFFINE ? from.v : vec_mad(from.v, s.blend, load_velocity(q));
     if (s.bodies && s.grid.bodies[block] && may_touch(s, block, at))
         collide_at(s, block, &at, &v);
     float stretch = mat_dot(r.F_E, r.F_E);
@@ -527,11 +577,11 @@ static __device__ bool reaches_wild(const pass_view &s, uint32_t home)
 
 /* Everything at once for the blocks that reach wild nodes, and no particle changes. Each warp looks at a home
  * of its own; then all threads go through those that do, seldom any. */
-template <int WIDTH, int DEPTH, bool APIC>
+template <int WIDTH, int DEPTH, bool AFFINE, bool FITS>
 static __global__ void __launch_bounds__(THREADS, 2) try_kernel(const pass_view s)
 {
     const uint32_t warps = THREADS / 32, warp = threadIdx.x / 32;
-    __shared__ velocity_tile<WIDTH, DEPTH, APIC> tile;
+    __shared__ velocity_tile<WIDTH, DEPTH, AFFINE> tile;
     __shared__ uint32_t near[DIRECTIONS];
     __shared__ bool reached[warps];
     await_previous();
@@ -553,7 +603,7 @@ static __global__ void __launch_bounds__(THREADS, 2) try_kernel(const pass_view 
             __syncthreads();
             uint32_t first = s.grid.first[block], end = first + s.grid.count[block];
             for (uint32_t k = first + threadIdx.x; k < end; k += blockDim.x)
-                try_particle<WIDTH, DEPTH, APIC>(s, block, k, tile);
+                try_particle<FITS>(s, block, k, tile);
             __syncthreads();
         }
         __syncthreads();

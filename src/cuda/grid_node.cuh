@@ -47,12 +47,12 @@ struct node_motion {
     vec v_old, v;
 };
 
-template <bool APIC>
+template <bool AFFINE>
 static __device__ __forceinline__ node_motion node_motion_of(const pass_view &s, uint32_t block,
                                                              int node)
 {
     const unsigned long long *sums =
-        (const unsigned long long *)node_at(s.grid, block, node, APIC ? 16 : 32);
+        (const unsigned long long *)node_at(s.grid, block, node, AFFINE ? 16 : 32);
     unsigned long long a = sums[0], b = sums[1];
     int p[3] = {fixed_high(a), fixed_low(b), fixed_high(b)};
     node_motion m;
@@ -66,7 +66,7 @@ static __device__ __forceinline__ node_motion node_motion_of(const pass_view &s,
             m.v_old.e[i] += (float)p[i] * per_mass;
     }
     m.v = m.v_old;
-    if (!APIC && m.mass > 0) {
+    if (!AFFINE && m.mass > 0) {
         unsigned long long c = sums[2], d = sums[3];
         int f[3] = {fixed_low(c), fixed_high(c), fixed_low(d)};
         float force_per_mass = s.mass_scale() / (s.force_scale() * (float)m.mass);

@@ -54,15 +54,15 @@ static __global__ void __launch_bounds__(THREADS) bodies_kernel(const pass_view 
 
 /* The velocities of 32 nodes of a block, by the lanes of a warp: where the block has no such nodes (2D), they
  * have no mass. */
-template <int WIDTH, bool APIC>
+template <int WIDTH, bool AFFINE>
 static __device__ __forceinline__ void finish_nodes(const pass_view &s, uint32_t block, int node,
                                                     const node_motion &m)
 {
     if (!s.planar || node < 16) {
-        float4 *out = (float4 *)node_at(s.grid, block, node, APIC ? 16 : 32);
+        float4 *out = (float4 *)node_at(s.grid, block, node, AFFINE ? 16 : 32);
         vec u = vec_mad(m.v, -s.blend, m.v_old); /* what FLIP gathers */
-        out[0] = make_float4(m.v.e[0], m.v.e[1], m.v.e[2], APIC ? 0 : u.e[0]);
-        if (!APIC)
+        out[0] = make_float4(m.v.e[0], m.v.e[1], m.v.e[2], AFFINE ? 0 : u.e[0]);
+        if (!AFFINE)
             out[1] = make_float4(u.e[1], u.e[2], 0, 0);
     }
     bool any_wild = __any_sync(0xffffffffu, node_is_wild<WIDTH>(s, m.v, m.mass)),
@@ -76,15 +76,15 @@ static __device__ __forceinline__ void finish_nodes(const pass_view &s, uint32_t
         s.out->sums_overflow = 1;
 }
 
-template <bool APIC>
+template <bool AFFINE>
 static __device__ __forceinline__ node_motion load_motion(const pass_view &s, uint32_t block,
                                                           int node)
 {
-    return s.planar && node >= 16 ? node_motion{} : node_motion_of<APIC>(s, block, node);
+    return s.planar && node >= 16 ? node_motion{} : node_motion_of<AFFINE>(s, block, node);
 }
 
 /* One thread a node, of blocks that no body may reach. */
-template <int WIDTH, bool APIC>
+template <int WIDTH, bool AFFINE>
 static __global__ void __launch_bounds__(THREADS) grid_kernel(const pass_view s)
 {
     await_previous();
@@ -98,8 +98,8 @@ static __global__ void __launch_bounds__(THREADS) grid_kernel(const pass_view s)
         const uint32_t block = from + threadIdx.x / BLOCK_CELLS;
         int mass = 0;
         if (block < s.grid.block_count && !(s.bodies && s.grid.node_bodies[block])) {
-            node_motion m = load_motion<APIC>(s, block, node);
-            finish_nodes<WIDTH, APIC>(s, block, node, m);
+            node_motion m = load_motion<AFFINE>(s, block, node);
+            finish_nodes<WIDTH, AFFINE>(s, block, node, m);
             mass = m.mass;
         }
         active += (uint32_t)__syncthreads_count(mass > 0);
@@ -110,18 +110,18 @@ static __global__ void __launch_bounds__(THREADS) grid_kernel(const pass_view s)
 
 /* The blocks that a body may reach: code for bodies takes so many registers that it would slow down all the
  * others. It works beside grid_kernel: when that has begun, P2G has ended. */
-template <int WIDTH, bool APIC>
+template <int WIDTH, bool AFFINE>
 static __global__ void __launch_bounds__(BLOCK_CELLS, 8) grid_bodies_kernel(const pass_view s)
 {
     const int node = threadIdx.x;
     const uint32_t count = s.halted() ? 0 : s.grid.meeting[0];
     for (uint32_t n = blockIdx.x; n < count; n += gridDim.x) {
         const uint32_t block = s.grid.meeting[1 + n];
-        node_motion m = load_motion<APIC>(s, block, node);
+        node_motion m = load_motion<AFFINE>(s, block, node);
         collider_bond bond = {};
         if (m.mass > 0)
             collide_node(s, s.grid.node_bodies[block], s.grid.at[block], node, &m.v, &bond);
-        finish_nodes<WIDTH, APIC>(s, block, node, m);
+        finish_nodes<WIDTH, AFFINE>(s, block, node, m);
         int active = __syncthreads_count(m.mass > 0);
         if (node == 0 && active)
             atomicAdd(&s.out->active_nodes, (unsigned long long)active);

@@ -93,7 +93,7 @@ static __global__ void __launch_bounds__(NEWTON_THREADS) forces_kernel(const sol
     shared.load(s);
     double largest = 0, unit = MEASURE ? 1 : solve_unit(s);
     for (uint32_t k = first + threadIdx.x; k < first + count; k += NEWTON_THREADS) {
-        const stencil<WIDTH, DEPTH> at(load_place(p[k]));
+        const auto at = stencil_of<WIDTH, DEPTH>(s.pass, p[k]);
         mat F_E = load_mat(p[k], F_FIRST), F = deformed<WIDTH, DEPTH>(s, at, F_E, shared.tile);
         mat P = snow_stress(F, svd_polar(svd_of(F)), hardened(p, k));
         mat t = mat_scale(mat_mul_t(P, F_E), -1 / s.pass.cell_size);
@@ -119,7 +119,7 @@ static __global__ void __launch_bounds__(NEWTON_THREADS) energy_kernel(const sol
     exact_clear(&sum);
     shared.load(s);
     for (uint32_t k = first + threadIdx.x; k < first + count; k += NEWTON_THREADS) {
-        const stencil<WIDTH, DEPTH> at(load_place(p[k]));
+        const auto at = stencil_of<WIDTH, DEPTH>(s.pass, p[k]);
         mat F_E = load_mat(p[k], F_FIRST), F = deformed<WIDTH, DEPTH>(s, at, F_E, shared.tile);
         exact_add(&sum, snow_energy(F, svd_polar(svd_of(F)), hardened(p, k)));
     }

@@ -9,9 +9,9 @@
 #include "method/svd.h"
 
 /* Threads of a CUDA block and blocks of a processor, tuned on an H200. */
-template <int WIDTH, bool APIC> struct p2g_shape {
-    static const int THREADS = WIDTH == 3 && APIC ? 128 : 256;
-    static const int BLOCKS = WIDTH == 3 && APIC ? 8 : 4;
+template <int WIDTH, bool AFFINE> struct p2g_shape {
+    static const int THREADS = WIDTH == 3 && AFFINE ? 128 : 256;
+    static const int BLOCKS = WIDTH == 3 && AFFINE ? 8 : 4;
 };
 
 /* Note what one particle would need of the range, when it is more than there is. */
@@ -121,7 +121,8 @@ static __device__ __forceinline__ void scatter_flip(const pass_view &s, particle
     float m = q[MASS], M = m * s.mass_scale();
     vec P = vec_scale(framed_velocity(s, q), m * s.momentum_scale());
     mat t = impulse_of(s, q, s.force_scale());
-    const float heaviest = stencil_most_weight(WIDTH, DEPTH), most = stencil_most(WIDTH, DEPTH);
+    const float heaviest = stencil_most_weight(WIDTH, DEPTH),
+                most = stencil_most(WIDTH, DEPTH, false);
     uint32_t left[7] = {start_left<WIDTH, DEPTH>(M)};
     float momentum[3], force[3];
     for (int a = 0; a < 3; a++) {
@@ -167,33 +168,19 @@ static __device__ __forceinline__ vec tilt(const stencil<WIDTH, DEPTH> &at, int 
     return vec_mad(r, at.g[axis][i], mat_column(t, axis));
 }
 
-/* (m_i, m_i v_i + dt f_i) += w_ip (m, m v + m C (x_i - x_p)) + (0, t grad w_ip) */
+/* To the nodes of a stencil: M, and P with what tilts it, Q with the way and t with the slopes. */
 template <int WIDTH, int DEPTH>
-static __device__ __forceinline__ void scatter_apic(const pass_view &s, particle q, int *tile)
+static __device__ __forceinline__ void add_tilted(const stencil<WIDTH, DEPTH> &at, float M,
+                                                  const vec &P, const mat &Q, const mat &t,
+                                                  int *first, uint32_t left[4])
 {
     using T = tile_shape<WIDTH, DEPTH>;
-    const stencil<WIDTH, DEPTH> at(load_place(q));
-    float m = q[MASS], M = m * s.mass_scale(), scale = m * s.momentum_scale();
-    vec P = vec_scale(framed_velocity(s, q), scale);
-    /* C (x_i - x_p) = (B / h) D^-1 h^2 d, d in cells */
-    mat Q = mat_scale(load_mat(q, B_FIRST), (WIDTH == 4 ? 3.0f : 4.0f) * scale);
-    mat t = impulse_of(s, q, s.momentum_scale());
-    uint32_t left[4] = {start_left<WIDTH, DEPTH>(M)};
-    float size[3];
-    for (int a = 0; a < 3; a++) {
-        size[a] = fabsf(P.e[a]) + row_size(Q, a) * s.reach;
-        size[a] = stencil_most_weight(WIDTH, DEPTH) * size[a] +
-                  stencil_most(WIDTH, DEPTH) * row_size(t, a);
-        left[1 + a] = start_left<WIDTH, DEPTH>(P.e[a]);
-    }
-    require(&s.out->momentum_needed, size, s.momentum_scale());
     vec along_x[WIDTH], along_y[WIDTH];
 #pragma unroll
     for (int i = 0; i < WIDTH; i++) {
         along_x[i] = tilt(at, 0, i, Q, t);
         along_y[i] = tilt(at, 1, i, Q, t);
     }
-    int *first = tile + at.first();
 #pragma unroll
     for (int c = 0; c < DEPTH; c++) {
         vec plane = DEPTH == 1 ? P : vec_mad(tilt(at, 2, c, Q, t), at.w[2][c], P);
@@ -217,6 +204,64 @@ static __device__ __forceinline__ void scatter_apic(const pass_view &s, particle
             }
         }
     }
+}
+
+/* The same with fitted slopes, of which t is a part of Q: w (P + Q d). */
+template <int WIDTH, int DEPTH>
+static __device__ __forceinline__ void add_fitted(const stencil<WIDTH, DEPTH> &at, float M,
+                                                  const vec &P, const mat &Q, int *first,
+                                                  uint32_t left[4])
+{
+    using T = tile_shape<WIDTH, DEPTH>;
+#pragma unroll
+    for (int c = 0; c < DEPTH; c++) {
+        const vec plane = vec_mad(P, at.way(2, c), mat_column(Q, 2));
+#pragma unroll
+        for (int b = 0; b < WIDTH; b++) {
+            const int offset = T::Y * b + T::Z * c;
+            const bool has_centre = offset + 1 == T::CENTRE;
+            int *node = first + offset;
+            const float wyz = at.w[1][b] * at.w[2][c];
+            const vec row = vec_scale(vec_mad(plane, at.way(1, b), mat_column(Q, 1)), wyz);
+            add_weighed(at, node, has_centre, wyz, M, &left[0]);
+            for (int a = 0; a < 3; a++) {
+                node += T::SIZE;
+                const float along = wyz * Q.m[a][0];
+                add_row<WIDTH>(node, has_centre, FIXED_ANCHOR + row.e[a], &left[1 + a],
+                               [&](int i, float sum, float sign) {
+                                   float there = fmaf(at.way(0, i), along, row.e[a]);
+                                   return fmaf(sign * at.w[0][i], there, sum);
+                               });
+            }
+        }
+    }
+}
+
+/* (m_i, m_i v_i + dt f_i) += w_ip (m, m v + m C (x_i - x_p)) + (0, t grad w_ip) */
+template <int WIDTH, int DEPTH, bool FITS>
+static __device__ __forceinline__ void scatter_affine(const pass_view &s, particle q, int *tile)
+{
+    using T = tile_shape<WIDTH, DEPTH>;
+    const stencil<WIDTH, DEPTH> at(load_place(q));
+    float m = q[MASS], M = m * s.mass_scale(), scale = m * s.momentum_scale();
+    vec P = vec_scale(framed_velocity(s, q), scale);
+    /* C (x_i - x_p) = (B / h) D^-1 h^2 d, d in cells */
+    mat Q = mat_scale(load_mat(q, B_FIRST), at.INV_D * scale);
+    mat t = impulse_of(s, q, s.momentum_scale());
+    uint32_t left[4] = {start_left<WIDTH, DEPTH>(M)};
+    float size[3];
+    for (int a = 0; a < 3; a++) {
+        size[a] = fabsf(P.e[a]) + row_size(Q, a) * s.reach;
+        size[a] = stencil_most_weight(WIDTH, DEPTH) * size[a] +
+                  stencil_most(WIDTH, DEPTH, FITS) * row_size(t, a);
+        left[1 + a] = start_left<WIDTH, DEPTH>(P.e[a]);
+    }
+    require(&s.out->momentum_needed, size, s.momentum_scale());
+    int *first = tile + at.first();
+    if constexpr (FITS)
+        add_fitted(at, M, P, mat_mad(Q, at.INV_D, t), first, left);
+    else
+        add_tilted(at, M, P, Q, t, first, left);
     for (int a = 0; a < 4; a++)
         atomicAdd(first + T::CENTRE + a * T::SIZE, (int)left[a]);
 }
@@ -232,17 +277,17 @@ static __device__ __forceinline__ void near_fetch(const grid_view &grid, uint32_
 }
 
 /* Add a tile's sums to the grid, two at a time. */
-template <int WIDTH, int DEPTH, bool APIC>
+template <int WIDTH, int DEPTH, bool AFFINE>
 static __device__ __forceinline__ void tile_flush(const pass_view &s, const uint32_t *near,
                                                   const int *tile)
 {
-    const int size = tile_shape<WIDTH, DEPTH>::SIZE, node_bytes = APIC ? 16 : 32;
-    for_tile<WIDTH, DEPTH, p2g_shape<WIDTH, APIC>::THREADS>([&](tile_node t) {
+    const int size = tile_shape<WIDTH, DEPTH>::SIZE, node_bytes = AFFINE ? 16 : 32;
+    for_tile<WIDTH, DEPTH, p2g_shape<WIDTH, AFFINE>::THREADS>([&](tile_node t) {
         const int *sum = tile + t.at;
         unsigned long long *to =
             (unsigned long long *)node_at(s.grid, near[t.direction], t.node, node_bytes);
 #pragma unroll
-        for (int k = 0; k < (APIC ? 2 : 4); k++) {
+        for (int k = 0; k < (AFFINE ? 2 : 4); k++) {
             int low = sum[2 * k * size], high = k < 3 ? sum[(2 * k + 1) * size] : 0;
             if ((low | high) != 0)
                 atomicAdd(to + k, fixed_pair(low, high));
@@ -250,13 +295,13 @@ static __device__ __forceinline__ void tile_flush(const pass_view &s, const uint
     });
 }
 
-template <int WIDTH, int DEPTH, bool APIC>
-static __global__ void __launch_bounds__(p2g_shape<WIDTH, APIC>::THREADS,
-                                         p2g_shape<WIDTH, APIC>::BLOCKS)
+template <int WIDTH, int DEPTH, bool AFFINE, bool FITS>
+static __global__ void __launch_bounds__(p2g_shape<WIDTH, AFFINE>::THREADS,
+                                         p2g_shape<WIDTH, AFFINE>::BLOCKS)
     p2g_kernel(const pass_view s)
 {
-    const int threads = p2g_shape<WIDTH, APIC>::THREADS,
-              quads = (APIC ? 4 : 7) * tile_shape<WIDTH, DEPTH>::SIZE / 4;
+    const int threads = p2g_shape<WIDTH, AFFINE>::THREADS,
+              quads = (AFFINE ? 4 : 7) * tile_shape<WIDTH, DEPTH>::SIZE / 4;
     __shared__ __align__(16) int tile[4 * quads];
     __shared__ uint32_t near[DIRECTIONS];
     invite_next();
@@ -274,14 +319,14 @@ static __global__ void __launch_bounds__(p2g_shape<WIDTH, APIC>::THREADS,
     for (uint32_t k = whole_sector(mine.first) + threadIdx.x; k < end; k += threads) {
         if (k < mine.first)
             continue;
-        if (APIC)
-            scatter_apic<WIDTH, DEPTH>(s, s.p[k], tile);
+        if constexpr (AFFINE)
+            scatter_affine<WIDTH, DEPTH, FITS>(s, s.p[k], tile);
         else
             scatter_flip<WIDTH, DEPTH>(s, s.p[k], tile);
     }
     __pipeline_wait_prior(0);
     __syncthreads();
-    tile_flush<WIDTH, DEPTH, APIC>(s, near, tile);
+    tile_flush<WIDTH, DEPTH, AFFINE>(s, near, tile);
 }
 
 #endif

@@ -46,13 +46,14 @@ EVERYWHERE sum_ranges ranges_of(const pace_rules *rules, const pace_limits *limi
     const firn_settings *settings = &rules->settings;
     double kick = 1.8 * limits->max_stress * dt / settings->cell_size; /* m/s: a row of V0 P F^T */
     double heaviest = stencil_most_weight(stencil_width(settings), stencil_depth(settings));
-    double most = stencil_most(stencil_width(settings), stencil_depth(settings));
-    bool apic = transfer_is_affine(settings->transfer);
-    double speed = limits->frame_range + (apic ? limits->max_affine : 0);
+    double most = stencil_most(stencil_width(settings), stencil_depth(settings),
+                               settings->transfer == FIRN_MLS);
+    bool affine = transfer_is_affine(settings->transfer);
+    double speed = limits->frame_range + (affine ? limits->max_affine : 0);
     sum_ranges r = {};
     r.mass = rules->largest_mass;
     r.force = rules->largest_mass * most * kick;
-    r.momentum = rules->largest_mass * heaviest * speed + (apic ? r.force : 0);
+    r.momentum = rules->largest_mass * heaviest * speed + (affine ? r.force : 0);
     for (uint32_t n = 64; n < rules->densest; n *= 2)
         r.shift++;
     return r;

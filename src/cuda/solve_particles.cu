@@ -70,7 +70,7 @@ static __global__ void __launch_bounds__(THREADS) prepare_kernel(const solve_vie
     for (uint32_t k = first + threadIdx.x; k < first + count; k += THREADS) {
         mat F_E = load_mat(p[k], F_FIRST), F = F_E;
         if constexpr (AT_V) {
-            const stencil<WIDTH, DEPTH> at(load_place(p[k]));
+            const auto at = stencil_of<WIDTH, DEPTH>(s.pass, p[k]);
             mat grad = gather_gradient<WIDTH, DEPTH>(at, tile);
             F = mat_mad(F_E, s.step, mat_mul(grad, F_E));
         }
@@ -182,7 +182,7 @@ static __global__ void __launch_bounds__(APPLY_THREADS, APPLY_BLOCKS)
     shared.load(s, vector, still, !MEASURE);
     float largest = 0;
     for (uint32_t k = first + threadIdx.x; k < first + count; k += APPLY_THREADS) {
-        const stencil<WIDTH, DEPTH> at(load_place(s.pass.p[k]));
+        const auto at = stencil_of<WIDTH, DEPTH>(s.pass, s.pass.p[k]);
         mat grad = gather_gradient<WIDTH, DEPTH>(at, shared.tile);
         step06_particle H = load_tangent(s, k);
         mat t = mat_scale(step06_apply(&H, grad), unit);
@@ -233,7 +233,7 @@ static __global__ void __launch_bounds__(THREADS) blocks_kernel(const solve_view
     shared.load(s, SOLVE_Z, still, !MEASURE);
     float largest = 0;
     for (uint32_t k = first + threadIdx.x; k < first + count; k += THREADS) {
-        const stencil<WIDTH, DEPTH> at(load_place(s.pass.p[k]));
+        const auto at = stencil_of<WIDTH, DEPTH>(s.pass, s.pass.p[k]);
         step06_particle H = load_tangent(s, k);
         largest =
             fmaxf(largest, scatter_blocks<WIDTH, DEPTH, MEASURE>(at, H, unit, beside, shared));
@@ -321,7 +321,7 @@ static __global__ void __launch_bounds__(THREADS) stall_kernel(const solve_view 
     const grid_view &grid = s.pass.grid;
     uint32_t first = grid.first[blockIdx.x], count = grid.count[blockIdx.x];
     for (uint32_t k = first + threadIdx.x; k < first + count; k += THREADS) {
-        const stencil<WIDTH, DEPTH> at(load_place(s.pass.p[k]));
+        const auto at = stencil_of<WIDTH, DEPTH>(s.pass, s.pass.p[k]);
         bool stands = false;
         for (int c = 0; c < DEPTH; c++)
             for (int b = 0; b < WIDTH; b++)

@@ -64,9 +64,9 @@ enum particle_array {
     VOLUME,
     MU0,
     LAMBDA0,
-    B_FIRST, /* B / h, row major; only with APIC */
+    B_FIRST, /* B / h, row major; only with APIC and MLS */
     ARRAYS_FLIP = B_FIRST,
-    ARRAYS_APIC = B_FIRST + 9,
+    ARRAYS_AFFINE = B_FIRST + 9,
 };
 
 /* Arrays lie interleaved: of each 32 slots, a page, first 32 values of one array, then of the next. So all
@@ -203,6 +203,7 @@ typedef struct pass_view {
     float gravity[3];
     float reach; /* cells from a particle to the farthest node of its stencil, along an axis */
     bool planar;
+    bool fits;     /* slopes are those of MLS */
     bool overlaps; /* kernels are launched close behind each other: launch.cuh */
     stress_series_plan series;
     bool in_row; /* of steps: whether anything is to be done is known on the GPU only */

@@ -32,10 +32,11 @@ static __host__ __device__ __forceinline__ float stencil_most_weight(int width, 
     return width == 4 ? depth == 1 ? 0.4445f : 0.2963f : depth == 1 ? 0.7501f : 0.5626f;
 }
 
-/* The same of slopes, per cell, along any axis. */
-static __host__ __device__ __forceinline__ float stencil_most(int width, int depth)
+/* The same of slopes, per cell, along any axis; of those that MLS fits. */
+static __host__ __device__ __forceinline__ float stencil_most(int width, int depth, bool fits)
 {
-    return width == 4 ? depth == 1 ? 0.4445f : 0.2963f : depth == 1 ? 1.0001f : 0.7501f;
+    const float cubic = fits ? 0.7468f : 0.6667f;
+    return width == 4 ? cubic * (depth == 1 ? 0.6667f : 0.4445f) : depth == 1 ? 1.0001f : 0.7501f;
 }
 
 /* Where node `n` (counted through the tile) is in shared memory, and on the grid: the direction to its
@@ -181,7 +182,32 @@ template <int WIDTH, int DEPTH> struct stencil {
             return 0;
         return (float)k - (offset[axis] + (WIDTH == 4 ? 1.0f : 0.5f));
     }
+
+    /* h^2 / D */
+    static constexpr float INV_D = WIDTH == 4 ? 3.0f : 4.0f;
+
+    /* Slopes as MLS has them. */
+    __device__ __forceinline__ void fit_slopes()
+    {
+#pragma unroll
+        for (int a = 0; a < (DEPTH == 1 ? 2 : 3); a++) {
+#pragma unroll
+            for (int k = 0; k < WIDTH; k++)
+                g[a][k] = INV_D * w[a][k] * way(a, k);
+            g[a][1] = -(g[a][0] + g[a][2] + (WIDTH == 4 ? g[a][WIDTH - 1] : 0));
+        }
+    }
 };
+
+/* The stencil of a particle, with the slopes of the transfer that is chosen. */
+template <int WIDTH, int DEPTH>
+static __device__ __forceinline__ stencil<WIDTH, DEPTH> stencil_of(const pass_view &s, particle q)
+{
+    stencil<WIDTH, DEPTH> at(load_place(q));
+    if (s.fits)
+        at.fit_slopes();
+    return at;
+}
 
 static __device__ __forceinline__ mat load_mat(particle q, int first)
 {

@@ -57,6 +57,7 @@ static pass_view pass_of(backend *s)
     pass.series = stress_series_plan_for(s->largest_strain);
     pass.reach = s->settings->kernel == FIRN_CUBIC ? 2.0f : 1.5f;
     pass.planar = s->settings->dimensions == 2;
+    pass.fits = s->settings->transfer == FIRN_MLS;
     pass.overlaps = s->overlaps;
     return pass;
 }

@@ -1,4 +1,4 @@
-/* The kernels of a step, for both splines, both transfers, 2D and 3D. */
+/* The kernels of a step, for both splines, all transfers, 2D and 3D. */
 #include "cuda/g2p.cuh"
 #include "cuda/grid_pass.cuh"
 #include "cuda/p2g.cuh"
@@ -6,7 +6,7 @@
 /* ---- Step 2 ----------------------------------------------------------------------------------- */
 
 /* rho_p = sum_i m_i w_ip / h^d; once a run, so straight from the grid. */
-template <int WIDTH, int DEPTH, bool APIC>
+template <int WIDTH, int DEPTH, bool AFFINE>
 static __global__ void __launch_bounds__(THREADS) volumes_kernel(const pass_view s)
 {
     uint32_t block = blockIdx.x, first = s.grid.first[block], count = s.grid.count[block];
@@ -23,8 +23,8 @@ static __global__ void __launch_bounds__(THREADS) volumes_kernel(const pass_view
                     int direction = (n[0] >> 2) + 3 * (n[1] >> 2) + 9 * (n[2] >> 2);
                     int node = (n[0] & 3) + 4 * (n[1] & 3) + 16 * (n[2] & 3);
                     uint32_t to = s.grid.near[block * DIRECTIONS + direction];
-                    int sum =
-                        fixed_low(*(unsigned long long *)node_at(s.grid, to, node, APIC ? 16 : 32));
+                    int sum = fixed_low(
+                        *(unsigned long long *)node_at(s.grid, to, node, AFFINE ? 16 : 32));
                     mass += (double)at.w[0][i] * at.w[1][b] * at.w[2][c] * sum;
                 }
         q[VOLUME] = (float)(q[MASS] * cell_volume / (mass / s.mass_scale()));
@@ -33,36 +33,39 @@ static __global__ void __launch_bounds__(THREADS) volumes_kernel(const pass_view
 
 /* ---- The table -------------------------------------------------------------------------------- */
 
-template <int WIDTH, int DEPTH, bool APIC> struct launch {
+template <int WIDTH, int DEPTH, firn_transfer TRANSFER> struct launch {
+    static const bool AFFINE = TRANSFER != FIRN_FLIP, FITS = TRANSFER == FIRN_MLS;
+
     static void p2g(const pass_view *s, cudaStream_t stream)
     {
-        p2g_kernel<WIDTH, DEPTH, APIC>
-            <<<s->grid.home_count, p2g_shape<WIDTH, APIC>::THREADS, 0, stream>>>(*s);
+        p2g_kernel<WIDTH, DEPTH, AFFINE, FITS>
+            <<<s->grid.home_count, p2g_shape<WIDTH, AFFINE>::THREADS, 0, stream>>>(*s);
     }
     static void grid(const pass_view *s, cudaStream_t stream)
     {
         const uint32_t blocks = THREADS / BLOCK_CELLS,
                        wanted = (s->grid.block_count + blocks - 1) / blocks,
                        groups = wanted < GRID_BLOCKS ? wanted : GRID_BLOCKS;
-        launch_behind(s->overlaps, grid_kernel<WIDTH, APIC>, groups, THREADS, stream, *s);
+        launch_behind(s->overlaps, grid_kernel<WIDTH, AFFINE>, groups, THREADS, stream, *s);
         if (s->bodies)
-            launch_behind(s->overlaps, grid_bodies_kernel<WIDTH, APIC>, GRID_BODIES_BLOCKS,
+            launch_behind(s->overlaps, grid_bodies_kernel<WIDTH, AFFINE>, GRID_BODIES_BLOCKS,
                           BLOCK_CELLS, stream, *s);
     }
     static void g2p(const pass_view *s, cudaStream_t stream)
     {
-        launch_behind(s->overlaps, g2p_kernel<WIDTH, DEPTH, APIC>, s->grid.home_count, G2P_THREADS,
-                      stream, *s);
+        launch_behind(s->overlaps, g2p_kernel<WIDTH, DEPTH, AFFINE, FITS>, s->grid.home_count,
+                      G2P_THREADS, stream, *s);
         if (s->bodies)
             launch_behind(s->overlaps, collide_kernel, COLLIDE_BLOCKS, COLLIDE_THREADS, stream, *s);
     }
     static void try_g2p(const pass_view *s, cudaStream_t stream)
     {
-        launch_behind(s->overlaps, try_kernel<WIDTH, DEPTH, APIC>, TRY_BLOCKS, THREADS, stream, *s);
+        launch_behind(s->overlaps, try_kernel<WIDTH, DEPTH, AFFINE, FITS>, TRY_BLOCKS, THREADS,
+                      stream, *s);
     }
     static void volumes(const pass_view *s, cudaStream_t stream)
     {
-        volumes_kernel<WIDTH, DEPTH, APIC><<<s->grid.home_count, THREADS, 0, stream>>>(*s);
+        volumes_kernel<WIDTH, DEPTH, AFFINE><<<s->grid.home_count, THREADS, 0, stream>>>(*s);
     }
     static void bodies(const pass_view *s, cudaStream_t stream)
     {
@@ -82,15 +85,17 @@ bool kernels_overlap(void)
     return knows_to_wait(collide_kernel);
 }
 
+template <int WIDTH, int DEPTH> static kernels table_for(firn_transfer transfer)
+{
+    return transfer == FIRN_FLIP   ? launch<WIDTH, DEPTH, FIRN_FLIP>::table()
+           : transfer == FIRN_APIC ? launch<WIDTH, DEPTH, FIRN_APIC>::table()
+                                   : launch<WIDTH, DEPTH, FIRN_MLS>::table();
+}
+
 kernels kernels_find(const firn_settings *settings)
 {
-    bool planar = settings->dimensions == 2, apic = transfer_is_affine(settings->transfer);
-    if (settings->kernel == FIRN_CUBIC) {
-        if (planar)
-            return apic ? launch<4, 1, true>::table() : launch<4, 1, false>::table();
-        return apic ? launch<4, 4, true>::table() : launch<4, 4, false>::table();
-    }
-    if (planar)
-        return apic ? launch<3, 1, true>::table() : launch<3, 1, false>::table();
-    return apic ? launch<3, 3, true>::table() : launch<3, 3, false>::table();
+    const bool planar = settings->dimensions == 2;
+    if (settings->kernel == FIRN_CUBIC)
+        return planar ? table_for<4, 1>(settings->transfer) : table_for<4, 4>(settings->transfer);
+    return planar ? table_for<3, 1>(settings->transfer) : table_for<3, 3>(settings->transfer);
 }
