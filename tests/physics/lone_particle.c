@@ -107,7 +107,7 @@ static void test_other_speeds(void **state)
             snprintf(what, sizeof what, "%g m/s", speed);
             cloud start = drifters(methods[k].dimensions, speed);
             drift(methods[k], n % 2 ? "sampled" : "grid", &start,
-                  methods[k].dimensions == 3 ? 300 : 2000, what);
+                  methods[k].dimensions == 3 ? 300 : 1000, what);
         }
 }
 

@@ -83,7 +83,7 @@ static void number_and_mass_are_right(void **state)
         for (int k = 0; k < 6; k++)
             for (int c = 0; c < 3; c++) {
                 check_number(2, METHODS[m], cells[c], per_cell[k], 4);
-                if (METHODS[m] != SAMPLE_POISSON)
+                if (METHODS[m] != SAMPLE_POISSON && (c < 2 || k < 3))
                     check_number(3, METHODS[m], cells[c], per_cell[k], 3);
             }
     check_number(3, SAMPLE_POISSON, 0.02, 1, 8);
