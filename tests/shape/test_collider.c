@@ -65,6 +65,35 @@ static void the_surface_is_inside(void **state)
     check_velocity(v, 1, -2, 0);
 }
 
+/* Planes have a way of their own: grown, turned and moving, they must be where any shape would be. */
+static void planes_are_met_where_they_are(void **state)
+{
+    (void)state;
+    collider c = {.shape = moved(turned(halfspace(), 2, 0.7), 0.2, -0.1, 0),
+                  .motion = {.pivot = {0.1, 0.3, 0},
+                             .velocity = {1, -2, 0.5},
+                             .angular_velocity = {0.4, 0, -1.5}}};
+    shape_grow(c.shape, 0.3);
+    collider_set set;
+    assert_int_equal(collider_set_create(3, 0.1, &c, 1, &set), FIRN_OK);
+    assert_int_equal(collider_set_move(&set, 0.6), FIRN_OK);
+    int met = 0;
+    for (int n = 0; n < 125; n++) {
+        const double x[3] = {n % 5 - 2, n / 5 % 5 - 3, n / 25 - 2};
+        double gradient[3], velocity[3], v[3];
+        double phi = collider_distance(&set.items[0], &set.poses[0], x, gradient, velocity);
+        for (int i = 0; i < 3; i++)
+            v[i] = velocity[i] - gradient[i];
+        assert_int_equal(collide_velocity(&set, COLLIDER_ALL, x, v), phi <= 0);
+        met += phi <= 0;
+        if (phi <= 0)
+            check_velocity(v, velocity[0], velocity[1], velocity[2]);
+    }
+    assert_true(met > 20 && met < 105);
+    collider_set_clear(&set);
+    shape_destroy(&c.shape);
+}
+
 static void separating_snow_is_left_alone(void **state)
 {
     (void)state;
@@ -278,6 +307,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(moving_bodies_carry_their_distance),
         cmocka_unit_test(the_surface_is_inside),
+        cmocka_unit_test(planes_are_met_where_they_are),
         cmocka_unit_test(separating_snow_is_left_alone),
         cmocka_unit_test(friction_has_a_cone),
         cmocka_unit_test(moving_bodies_push_and_drag),
