@@ -52,7 +52,7 @@ void NAME(FIRN_DIM)(const measure_rows *rows, firn_stats *stats)
         for (int a = 0; a < FIRN_DIM; a++)
             stats->momentum[a] += m * v.e[a];
         add_angular_momentum(m, x, v, B, stats->angular_momentum);
-        /* APIC's affine part moves too: half m B : B D^-1. */
+        /* The affine part of APIC and MLS moves too: half m B : B D^-1. */
         stats->kinetic_energy += 0.5 * m * (vec_norm2(v) + rows->inv_D * mat_dot(B, B));
         stats->elastic_energy += elastic_energy(rows, r);
         stats->max_speed = fmax(stats->max_speed, vec_norm(v));

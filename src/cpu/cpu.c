@@ -112,18 +112,18 @@ firn_status cpu_resize(backend *s, size_t count)
     store->row = cpu_allocate(count, sizeof *store->row);
     store->index = cpu_allocate(count + CPU_ORDER_END, sizeof *store->index);
     store->spare = cpu_allocate(count + SPARE_END, sizeof *store->spare);
-    bool apic = transfer_is_affine(s->settings->transfer);
-    if (apic)
+    bool affine = transfer_is_affine(s->settings->transfer);
+    if (affine)
         store->affine = cpu_allocate(count + 1, sizeof *store->affine); /* see affine_load */
     s->base = cpu_allocate(count, sizeof *s->base);
     s->sorted = s->limits_known = false;
     if (!store->hot || !store->cold || !store->row || !store->spare || !store->index ||
-        (apic && !store->affine) || !s->base)
+        (affine && !store->affine) || !s->base)
         return fail(FIRN_NO_MEMORY, "out of memory for %zu particles", count);
     sort_share_spare(store);
     memset(store->hot, 0, count * sizeof *store->hot);
     memset(store->index, 0, (count + CPU_ORDER_END) * sizeof *store->index);
-    if (apic)
+    if (affine)
         memset(store->affine, 0, (count + 1) * sizeof *store->affine);
     for (size_t r = 0; r < count; r++) {
         store->hot[r].F[8] = 1; /* plane strain in 2D */
@@ -507,11 +507,11 @@ static firn_status cpu_step(backend *s, const step_plan *plan, step_report *repo
 
 static double cpu_memory(const firn_settings *settings, size_t particles, size_t active_blocks)
 {
-    bool apic = transfer_is_affine(settings->transfer);
-    double particle = sizeof(cpu_hot) * 2 + sizeof(cpu_cold) + (apic ? sizeof(cpu_affine) : 0) +
+    bool affine = transfer_is_affine(settings->transfer);
+    double particle = sizeof(cpu_hot) * 2 + sizeof(cpu_cold) + (affine ? sizeof(cpu_affine) : 0) +
                       2 * sizeof(uint32_t);
-    double block =
-        sizeof(cpu_block) + (apic ? 1 : 2) * sizeof(float[CPU_BLOCK_FLOATS]) + 4 * sizeof(uint32_t);
+    double block = sizeof(cpu_block) + (affine ? 1 : 2) * sizeof(float[CPU_BLOCK_FLOATS]) +
+                   4 * sizeof(uint32_t);
     double solver = settings->integrator == FIRN_EXPLICIT
                         ? 0
                         : cpu_solver_memory(settings, particles, active_blocks);

@@ -68,7 +68,7 @@ static inline void cpu_know_wave(cpu_cold *c)
     c->log_wave2 = logf(fmaxf(c->lambda0 + 2 * c->mu0, FLT_MIN) * (c->V0 / c->m));
 }
 
-/* B / h of APIC by columns, each behind a channel 0 of no meaning: (-, B_xk, B_yk, B_zk). */
+/* B / h by columns, each behind a channel 0 of no meaning: (-, B_xk, B_yk, B_zk). */
 typedef struct cpu_affine {
     float column[3][4];
 } cpu_affine;
@@ -102,7 +102,7 @@ typedef struct cpu_block {
 
 typedef struct cpu_grid {
     int dimensions;
-    int field_count; /* 1 with APIC */
+    int field_count; /* 2 with FLIP */
     uint32_t count, capacity;
     cpu_block *blocks;
     float *

@@ -22,7 +22,7 @@ FN void gather_flip(const cpu_pass *pass, const uint32_t *order, cpu_scratch *s,
     }
 }
 
-/* APIC: rows[0] gets S, by nodes of x; the others U and t, summed along x, as in stage_affine. */
+/* APIC and MLS: rows[0] gets S, by nodes of x; the others U and t, summed along x, as in stage_affine. */
 FN void gather_affine(const cpu_pass *pass, const uint32_t *order, cpu_scratch *s, int first,
                       int end, int cell, int width, int depth)
 {
@@ -57,7 +57,7 @@ FN void rows_load(float (*rows)[16], real lanes[16])
 typedef struct from_grid {
     vec v;
     mat grad_v; /* per cell */
-    mat B;      /* APIC: / h */
+    mat B;      /* / h; not of FLIP */
 } from_grid;
 
 FN from_grid from_grid_flip(cpu_scratch *s, const particles *p)

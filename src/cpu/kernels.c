@@ -63,6 +63,12 @@ static void limits_range(const cpu_pass *pass, size_t first, size_t count, cpu_o
         volumes_block(pass, block, scratch, cold, width, depth);                                   \
     }
 
+#define KERNEL(kernel, dim, width, depth)                                                          \
+    TRANSFER(kernel##_flip_##dim, width, depth, FIRN_FLIP)                                         \
+    TRANSFER(kernel##_apic_##dim, width, depth, FIRN_APIC)                                         \
+    TRANSFER(kernel##_mls_##dim, width, depth, FIRN_MLS)                                           \
+    VOLUMES(kernel##_##dim, width, depth)
+
 #define GRID(name, depth, affine)                                                                  \
     static void grid_##name(const cpu_pass *pass, uint32_t block, cpu_outcome *outcome)            \
     {                                                                                              \
@@ -87,22 +93,10 @@ static void limits_range(const cpu_pass *pass, size_t first, size_t count, cpu_o
         [FIRN_MLS] = {TABLE(kernel, mls, affine, 2d), TABLE(kernel, mls, affine, 3d)},             \
     }
 
-TRANSFER(cubic_flip_2d, 4, 1, FIRN_FLIP)
-TRANSFER(cubic_flip_3d, 4, 4, FIRN_FLIP)
-TRANSFER(cubic_apic_2d, 4, 1, FIRN_APIC)
-TRANSFER(cubic_apic_3d, 4, 4, FIRN_APIC)
-TRANSFER(cubic_mls_2d, 4, 1, FIRN_MLS)
-TRANSFER(cubic_mls_3d, 4, 4, FIRN_MLS)
-TRANSFER(quadratic_flip_2d, 3, 1, FIRN_FLIP)
-TRANSFER(quadratic_flip_3d, 3, 3, FIRN_FLIP)
-TRANSFER(quadratic_apic_2d, 3, 1, FIRN_APIC)
-TRANSFER(quadratic_apic_3d, 3, 3, FIRN_APIC)
-TRANSFER(quadratic_mls_2d, 3, 1, FIRN_MLS)
-TRANSFER(quadratic_mls_3d, 3, 3, FIRN_MLS)
-VOLUMES(cubic_2d, 4, 1)
-VOLUMES(cubic_3d, 4, 4)
-VOLUMES(quadratic_2d, 3, 1)
-VOLUMES(quadratic_3d, 3, 3)
+KERNEL(cubic, 2d, 4, 1)
+KERNEL(cubic, 3d, 4, 4)
+KERNEL(quadratic, 2d, 3, 1)
+KERNEL(quadratic, 3d, 3, 3)
 GRID(flip_2d, 1, false)
 GRID(flip_3d, 4, false)
 GRID(affine_2d, 1, true)

@@ -42,7 +42,7 @@ FN void stage_flip(const cpu_pass *pass, const particles *p, cpu_scratch *s)
     rows_store(s->rows[0], row);
 }
 
-/* APIC, where both may go into one field, since nobody asks for the velocity before forces:
+/* APIC and MLS, where both may go into one field, since nobody asks for the velocity before forces:
  *     (m_i, m_i v_i + dt f_i) += w_ip (m, m v + m C (x_i - x_p)) + (0, t grad w_ip).
  * What comes with the distance or the slope along axis a and node b is r_ab w w, r_ab = d_b m C_a + s_b t_a,
  * with the weights of the other two axes; with MLS, s_b = D^-1 d_b. rows[0] gets the nodes of x, r_x

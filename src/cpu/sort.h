@@ -16,7 +16,7 @@ typedef struct cpu_store {
     size_t count;
     cpu_hot *hot;
     cpu_cold *cold;
-    cpu_affine *affine; /* APIC only */
+    cpu_affine *affine; /* APIC and MLS only */
     uint32_t *row;      /* of each memory slot */
     uint32_t *order;    /* position in order -> slot in memory: `index`, or in the spare memory */
     uint32_t *next;     /* the coming order: the other one */

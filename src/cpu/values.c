@@ -91,7 +91,7 @@ static void get_position(const backend *s, size_t row, double *x)
 }
 
 /* Where a row's value is in memory: its first float and the distances between rows and columns of it;
- * NULL for B without APIC. What is stored is the value divided by `unit`. */
+ * NULL for B with FLIP. What is stored is the value divided by `unit`. */
 typedef struct field_view {
     float *first;
     int row_step, column_step;

@@ -148,9 +148,9 @@ firn_status cuda_create(const backend_problem *problem, backend **out)
         return fail(FIRN_NO_MEMORY, "out of memory for the solver");
     s->settings = problem->settings;
     s->colliders = problem->colliders;
-    s->apic = transfer_is_affine(s->settings->transfer);
-    s->node_bytes = s->apic ? 16 : 32;
-    s->array_count = s->apic ? ARRAYS_AFFINE : ARRAYS_FLIP;
+    s->affine = transfer_is_affine(s->settings->transfer);
+    s->node_bytes = s->affine ? 16 : 32;
+    s->array_count = s->affine ? ARRAYS_AFFINE : ARRAYS_FLIP;
     s->run = kernels_find(s->settings);
     s->overlaps = kernels_overlap();
     firn_status status = make_tools(s);
@@ -217,8 +217,8 @@ firn_status cuda_resize(backend *s, size_t count)
 
 double cuda_memory(const firn_settings *settings, size_t particles, size_t active_blocks)
 {
-    bool apic = transfer_is_affine(settings->transfer);
-    int kept = apic ? ARRAYS_AFFINE : ARRAYS_FLIP;
+    bool affine = transfer_is_affine(settings->transfer);
+    int kept = affine ? ARRAYS_AFFINE : ARRAYS_FLIP;
     double arrays =
         kept + 2 + spare_arrays(particles, kept) + 3; /* sorting; cells before the first sort */
     double homes = (double)particles / 128 + 1024, blocks = 4 * homes + 4096;
@@ -229,5 +229,5 @@ double cuda_memory(const firn_settings *settings, size_t particles, size_t activ
                          ? 0
                          : solver_memory(settings, (double)particles, nodes);
     return 4 * arrays * (double)particles + homes * per_home + blocks * per_block +
-           nodes * (apic ? 16 : 32) + solving;
+           nodes * (affine ? 16 : 32) + solving;
 }

@@ -421,7 +421,7 @@ update(const pass_view &s, const strides &by, const home &mine, bool meets, uint
     else
         move(s, by, k, v, stage.at(), limits);
     if (AFFINE) {
-        limits->add_affine(from.B, (WIDTH == 4 ? 3.0f : 4.0f) * s.reach);
+        limits->add_affine(from.B, stencil<WIDTH, DEPTH>::INV_D * s.reach);
         store_mat(s.p[k], B_FIRST, from.B);
     }
     mat F = stage.F();

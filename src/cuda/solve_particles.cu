@@ -258,7 +258,7 @@ static __device__ __noinline__ collider_bond meet_bodies(const pass_view &s, uin
 
 /* Where nodes stand among bodies before v* meets them; their masses; and v* before bodies, when Newton's
  * method asks. One thread a node. */
-template <bool APIC>
+template <bool AFFINE>
 static __global__ void __launch_bounds__(THREADS) note_kernel(const __grid_constant__ solve_view s)
 {
     uint32_t block = blockIdx.x * (THREADS / BLOCK_CELLS) + threadIdx.x / BLOCK_CELLS;
@@ -268,7 +268,7 @@ static __global__ void __launch_bounds__(THREADS) note_kernel(const __grid_const
     size_t n = (size_t)block * BLOCK_CELLS + (size_t)node;
     node_motion m = {};
     if (!(s.pass.planar && node >= 16))
-        m = node_motion_of<APIC>(s.pass, block, node);
+        m = node_motion_of<AFFINE>(s.pass, block, node);
     float inv_sqrt_m = m.mass > 0 ? 1 / sqrtf((float)m.mass / s.pass.mass_scale()) : 0;
     s.vector[SOLVE_Z][n] = make_float4(0, 0, 0, inv_sqrt_m);
     if (s.vector[SOLVE_U])
@@ -284,7 +284,7 @@ static __global__ void __launch_bounds__(THREADS) note_kernel(const __grid_const
 
 /* v^{n+1} = v* + x, and the same change of v^{n+1} - alpha v^n. Nodes that were leaving a body may have to
  * meet it again. One thread a node. */
-template <int WIDTH, bool APIC>
+template <int WIDTH, bool AFFINE>
 static __global__ void __launch_bounds__(THREADS)
     solved_kernel(const __grid_constant__ solve_view s)
 {
@@ -293,15 +293,15 @@ static __global__ void __launch_bounds__(THREADS)
     bool exists = block < s.pass.grid.block_count, wild = false;
     if (exists && !(s.pass.planar && node >= 16)) {
         size_t n = (size_t)block * BLOCK_CELLS + (size_t)node;
-        float4 *to = (float4 *)node_at(s.pass.grid, block, node, APIC ? 16 : 32);
+        float4 *to = (float4 *)node_at(s.pass.grid, block, node, AFFINE ? 16 : 32);
         float4 star = to[0], x = s.vector[SOLVE_X][n];
         vec v = {{star.x + x.x, star.y + x.y, star.z + x.z}};
         float root = s.vector[SOLVE_Z][n].w, mass = root > 0 ? 1 / (root * root) : 0;
         if (mass > 0 && near_bodies(s, block))
             meet_bodies(s.pass, block, node, &v);
         wild = node_is_wild<WIDTH>(s.pass, v, __float2int_rn(mass * s.pass.mass_scale()));
-        to[0] = make_float4(v.e[0], v.e[1], v.e[2], star.w + (APIC ? 0 : v.e[0] - star.x));
-        if (!APIC) {
+        to[0] = make_float4(v.e[0], v.e[1], v.e[2], star.w + (AFFINE ? 0 : v.e[0] - star.x));
+        if (!AFFINE) {
             float4 u = to[1];
             to[1] = make_float4(u.x + (v.e[1] - star.y), u.y + (v.e[2] - star.z), 0, 0);
         }
@@ -347,10 +347,10 @@ static unsigned node_groups(const solve_view *s)
     return (s->pass.grid.block_count + blocks - 1) / blocks;
 }
 
-template <int WIDTH, int DEPTH, bool APIC> struct launch {
+template <int WIDTH, int DEPTH, bool AFFINE> struct launch {
     static void note(const solve_view *s, cudaStream_t stream)
     {
-        note_kernel<APIC><<<node_groups(s), THREADS, 0, stream>>>(*s);
+        note_kernel<AFFINE><<<node_groups(s), THREADS, 0, stream>>>(*s);
     }
     static void prepare(const solve_view *s, int vector, cudaStream_t stream)
     {
@@ -378,7 +378,7 @@ template <int WIDTH, int DEPTH, bool APIC> struct launch {
     }
     static void solved(const solve_view *s, cudaStream_t stream)
     {
-        solved_kernel<WIDTH, APIC><<<node_groups(s), THREADS, 0, stream>>>(*s);
+        solved_kernel<WIDTH, AFFINE><<<node_groups(s), THREADS, 0, stream>>>(*s);
     }
     static void stall(const solve_view *s, cudaStream_t stream)
     {
@@ -397,18 +397,18 @@ template <int WIDTH, int DEPTH, bool APIC> struct launch {
     }
 };
 
-template <int WIDTH, int DEPTH> static solve_kernels table_for(bool apic)
+template <int WIDTH, int DEPTH> static solve_kernels table_for(bool affine)
 {
-    return apic ? launch<WIDTH, DEPTH, true>::table() : launch<WIDTH, DEPTH, false>::table();
+    return affine ? launch<WIDTH, DEPTH, true>::table() : launch<WIDTH, DEPTH, false>::table();
 }
 
 solve_kernels solve_kernels_find(const firn_settings *settings)
 {
-    bool planar = settings->dimensions == 2, apic = transfer_is_affine(settings->transfer);
+    bool planar = settings->dimensions == 2, affine = transfer_is_affine(settings->transfer);
     solve_kernels k = settings->kernel == FIRN_CUBIC
-                          ? planar ? table_for<4, 1>(apic) : table_for<4, 4>(apic)
-                      : planar ? table_for<3, 1>(apic)
-                               : table_for<3, 3>(apic);
+                          ? planar ? table_for<4, 1>(affine) : table_for<4, 4>(affine)
+                      : planar ? table_for<3, 1>(affine)
+                               : table_for<3, 3>(affine);
     newton_find(settings, &k);
     return k;
 }

@@ -299,7 +299,7 @@ typedef struct pace_state pace_state; /* pace.cuh */
 struct backend {
     const firn_settings *settings;
     const collider_set *colliders;
-    bool apic;
+    bool affine; /* particles have B */
     size_t node_bytes;
     bool overlaps; /* see pass_view */
     kernels run;
@@ -389,7 +389,7 @@ particle_most most_of(const outcome *out);
 /* values.cu: where every row is, in memory that the next sort takes back. */
 void know_places(const backend *s);
 
-/* values.cu: wave speeds from materials and volumes; and limits as G2P finds them (with APIC, `inv_D_reach`
+/* values.cu: wave speeds from materials and volumes; and limits as G2P finds them (with APIC and MLS, `inv_D_reach`
  * is above 0). */
 void waves_launch(const particles_view *p, size_t count, cudaStream_t stream);
 void limits_launch(const pass_view *pass, size_t count, float inv_D_reach, cudaStream_t stream);

@@ -349,7 +349,7 @@ struct particle_limits {
         stress = fmaxf(stress, __fmaf_rn(0.5f, __logf(fmaxf(e.square(), 1e-37f)), log_hard));
     }
 
-    /* sum_b |C_ab| (reach in metres), for the B / h of APIC. */
+    /* sum_b |C_ab| (reach in metres), for B / h. */
     __device__ __forceinline__ void add_affine(const mat &B, float inv_D_reach)
     {
         float most = 0;

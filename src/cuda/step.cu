@@ -49,7 +49,7 @@ static pass_view pass_of(backend *s)
     pass.home = s->home;
     pass.touching = s->key;
     pass.inv_h = 1 / (float)s->settings->cell_size;
-    pass.blend = s->apic ? 0 : (float)s->settings->blend;
+    pass.blend = s->affine ? 0 : (float)s->settings->blend;
     pass.cell_size = s->settings->cell_size;
     pass.origin = place_origin(s->settings);
     for (int a = 0; a < 3; a++)
@@ -68,7 +68,7 @@ static void find_limits(backend *s)
     waves_launch(&s->p, s->count, s->stream);
     pass_view pass = pass_of(s);
     float inv_D = s->settings->kernel == FIRN_CUBIC ? 3 : 4;
-    limits_launch(&pass, s->count, s->apic ? inv_D * pass.reach : 0, s->stream);
+    limits_launch(&pass, s->count, s->affine ? inv_D * pass.reach : 0, s->stream);
     if (see_outcome(s) != FIRN_OK)
         return;
     s->most = most_of(s->seen);

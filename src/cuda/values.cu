@@ -15,7 +15,7 @@ static unsigned groups(size_t items)
 /* ---- In --------------------------------------------------------------------------------------- */
 
 /* Component k of an attribute: its array, or -1. Matrices of 2D fill the corner of those of 3D. */
-static int array_of(firn_attribute attribute, int k, int dimensions, bool apic)
+static int array_of(firn_attribute attribute, int k, int dimensions, bool affine)
 {
     int matrix = dimensions == 2 ? k / 2 * 3 + k % 2 : k;
     switch (attribute) {
@@ -26,7 +26,7 @@ static int array_of(firn_attribute attribute, int k, int dimensions, bool apic)
     case FIRN_J_P:
         return J_P;
     case FIRN_B:
-        return apic ? B_FIRST + matrix : -1;
+        return affine ? B_FIRST + matrix : -1;
     case FIRN_MASS:
         return MASS;
     case FIRN_VOLUME:
@@ -109,7 +109,7 @@ static firn_status set_rows(backend *s, firn_attribute attribute, size_t first, 
     }
     float *column = (float *)s->host_staging;
     for (int k = 0; k < width && status == FIRN_OK; k++) {
-        int array = array_of(attribute, k, d, s->apic);
+        int array = array_of(attribute, k, d, s->affine);
         if (array < 0)
             continue;
         for (size_t r = 0; r < count; r++) {
@@ -227,7 +227,7 @@ static firn_status get_rows(const backend *s, firn_attribute attribute, size_t f
         get_places<<<groups(count), VALUE_THREADS, 0, s->stream>>>(p);
     } else {
         for (int k = 0; k < g.width; k++)
-            g.array[k] = array_of(attribute, k, d, s->apic);
+            g.array[k] = array_of(attribute, k, d, s->affine);
         get_values<<<groups(count), VALUE_THREADS, 0, s->stream>>>(g);
     }
     firn_status status =

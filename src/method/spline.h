@@ -101,7 +101,7 @@ FN void quadratic_slopes(real f, real g[3])
     g[2] = f - R(0.5);
 }
 
-/* ---- The inertia of a stencil: D = I / inv_D, what APIC divides by -------------------------- */
+/* ---- The inertia of a stencil: D = I / inv_D, what APIC and MLS divide by ------------------- */
 
 /* D = h^2/3 */
 FN real cubic_inv_D(real inv_h)

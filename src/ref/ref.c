@@ -32,7 +32,7 @@ static const double FARTHEST_CELL = 1e12;
 /* 1. m_i = sum_p m_p w_ip,  v_i = sum_p m_p v_p w_ip / m_i */
 static firn_status step01_rasterize(backend *s)
 {
-    bool apic = transfer_is_affine(s->settings->transfer);
+    bool affine = transfer_is_affine(s->settings->transfer);
     real h = s->settings->cell_size;
     real inv_D = (s->settings->kernel == FIRN_CUBIC ? 3 : 4) / (h * h);
     for_each_giver(s, p)
@@ -41,7 +41,7 @@ static firn_status step01_rasterize(backend *s)
         if (!stencil_at(s, p->x, &t))
             return fail(FIRN_NO_MEMORY, "out of memory for the grid (%zu blocks of nodes)",
                         s->grid.count);
-        mat C = apic ? step01_apic_C(p->B, inv_D) : mat_zero();
+        mat C = affine ? step01_apic_C(p->B, inv_D) : mat_zero();
         for (int k = 0; k < t.count; k++) {
             node *i = t.nodes[k];
             i->m += t.w[k] * p->m;
@@ -135,7 +135,7 @@ static void step07_deformations(backend *s, double dt)
     }
 }
 
-/* 8. v_p = (1 - alpha) PIC + alpha FLIP, or APIC */
+/* 8. v_p = (1 - alpha) PIC + alpha FLIP, or APIC's */
 static void step08_particle_velocities(backend *s)
 {
     for_each_mover(s, p)
@@ -149,9 +149,9 @@ static void step08_particle_velocities(backend *s)
             new = vec_mad(new, t.w[k], t.nodes[k]->v_new);
             B = mat_mad(B, t.w[k], mat_outer(t.nodes[k]->v_new, t.d[k]));
         }
-        bool apic = transfer_is_affine(s->settings->transfer);
-        p->v = apic ? new : step08_flip(p->v, new, old, s->settings->blend);
-        p->B = apic ? B : mat_zero();
+        bool affine = transfer_is_affine(s->settings->transfer);
+        p->v = affine ? new : step08_flip(p->v, new, old, s->settings->blend);
+        p->B = affine ? B : mat_zero();
     }
 }
 
