@@ -17,6 +17,7 @@
  * is covered by the tile alone; points of a deep block never reach a place that may lack cover.
  */
 #include <math.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -105,8 +106,15 @@ static void tile_take_block(tile *t, const disk_grid *g, int size, size_t number
     }
 }
 
-static firn_status tile_create(int dimensions, int blocks, double radius, random_stream *random,
-                               tile *t)
+static void tile_clear(tile *t)
+{
+    free(t->first);
+    free(t->points);
+    *t = (tile){0};
+}
+
+static firn_status tile_make(int dimensions, int blocks, double radius, random_stream *random,
+                             tile *t)
 {
     int size = BLOCK[dimensions];
     disk_grid grid;
@@ -126,6 +134,59 @@ static firn_status tile_create(int dimensions, int blocks, double radius, random
         status = t->first && t->points ? FIRN_OK : out_of_memory();
     }
     disk_grid_clear(&grid);
+    return status;
+}
+
+static firn_status tile_copy(const tile *from, int dimensions, tile *t)
+{
+    size_t numbers = power(from->blocks, dimensions), count = from->first[numbers];
+    *t = (tile){.blocks = from->blocks,
+                .first = malloc((numbers + 1) * sizeof *t->first),
+                .points = malloc((count + 1) * sizeof *t->points)};
+    if (!t->first || !t->points) {
+        tile_clear(t);
+        return out_of_memory();
+    }
+    memcpy(t->first, from->first, (numbers + 1) * sizeof *t->first);
+    memcpy(t->points, from->points, count * sizeof *t->points);
+    return FIRN_OK;
+}
+
+/* The last tile: to make one takes longer than many a small scene, and who runs such a scene twice asks for the
+ * same again. */
+static struct {
+    pthread_mutex_t lock;
+    int dimensions;
+    double radius;
+    random_stream before, after;
+    tile tile; /* owned */
+} kept = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static bool is_kept(int dimensions, int blocks, double radius, const random_stream *random)
+{
+    return kept.dimensions == dimensions && kept.tile.blocks == blocks && kept.radius == radius &&
+           kept.before.seed == random->seed && kept.before.next == random->next;
+}
+
+static firn_status tile_create(int dimensions, int blocks, double radius, random_stream *random,
+                               tile *t)
+{
+    firn_status status = FIRN_OK;
+    pthread_mutex_lock(&kept.lock);
+    if (!is_kept(dimensions, blocks, radius, random)) {
+        tile_clear(&kept.tile);
+        kept.dimensions = dimensions;
+        kept.radius = radius;
+        kept.before = kept.after = *random;
+        status = tile_make(dimensions, blocks, radius, &kept.after, &kept.tile);
+        if (status != FIRN_OK)
+            tile_clear(&kept.tile);
+    }
+    if (status == FIRN_OK) {
+        *random = kept.after;
+        status = tile_copy(&kept.tile, dimensions, t);
+    }
+    pthread_mutex_unlock(&kept.lock);
     return status;
 }
 
@@ -382,8 +443,7 @@ firn_status sample_poisson(const sample_request *request, const double low[3], c
     if (status == FIRN_OK)
         status = write_points(&f, points);
     shape_part_clear(&f.part);
-    free(f.tile.first);
-    free(f.tile.points);
+    tile_clear(&f.tile);
     free(f.blocks);
     free(f.layer);
     free(f.points);

@@ -225,15 +225,19 @@ firn_stats stats_of(firn_sim *sim)
 
 double mean_of(const firn_sim *sim, firn_attribute attribute, int component)
 {
-    cloud c = cloud_of(sim);
-    double sum = 0, mass = 0;
-    for (size_t r = 0; r < c.count; r++) {
-        double m = *cloud_row(&c, FIRN_MASS, r);
-        sum += m * cloud_row(&c, attribute, r)[component];
-        mass += m;
+    const size_t count = firn_sim_particle_count(sim),
+                 width = (size_t)firn_attribute_components(attribute, firn_sim_dimensions(sim));
+    double *mass = malloc(count * sizeof *mass), *values = malloc(count * width * sizeof *values);
+    must(firn_sim_read(sim, FIRN_MASS, 0, count, mass));
+    must(firn_sim_read(sim, attribute, 0, count, values));
+    double sum = 0, total = 0;
+    for (size_t r = 0; r < count; r++) {
+        sum += mass[r] * values[r * width + (size_t)component];
+        total += mass[r];
     }
-    cloud_free(&c);
-    return sum / mass;
+    free(mass);
+    free(values);
+    return sum / total;
 }
 
 double total_energy(firn_sim *sim, const double gravity[3])
@@ -241,7 +245,8 @@ double total_energy(firn_sim *sim, const double gravity[3])
     firn_stats stats = stats_of(sim);
     double energy = stats.kinetic_energy + stats.elastic_energy;
     for (int a = 0; a < firn_sim_dimensions(sim); a++)
-        energy -= stats.mass * gravity[a] * mean_of(sim, FIRN_POSITION, a);
+        if (gravity[a] != 0)
+            energy -= stats.mass * gravity[a] * mean_of(sim, FIRN_POSITION, a);
     return energy;
 }
 
