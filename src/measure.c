@@ -6,8 +6,9 @@
 #include "status.h"
 
 /* Rows at a time: each such chunk costs a GPU one wait; and by one thread. Sums are of pieces, in order, so that
- * they do not depend on the number of threads. */
-enum { CHUNK = 65536, PIECE = 512, PIECES = CHUNK / PIECE };
+ * they do not depend on the number of threads. A few pieces are not worth a team: when it is done it waits awake for
+ * more, and holds up who measures after every step, the more so where others want the processor. */
+enum { CHUNK = 65536, PIECE = 512, PIECES = CHUNK / PIECE, FEW = 16 };
 
 static void add(firn_stats *sum, const firn_stats *part)
 {
@@ -27,7 +28,7 @@ static void measure_chunk(const measure_rows *rows, int d, const size_t *width, 
 {
     firn_stats parts[PIECES];
     const int count = (int)((rows->count + PIECE - 1) / PIECE);
-#pragma omp parallel for schedule(dynamic)
+#pragma omp parallel for schedule(dynamic) if (count > FEW)
     for (int n = 0; n < count; n++) {
         const size_t first = (size_t)n * PIECE, left = rows->count - first;
         measure_rows piece = {.count = left < PIECE ? left : PIECE, .inv_D = rows->inv_D};

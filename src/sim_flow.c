@@ -10,6 +10,9 @@
 /* Steps between two looks at the kill regions, besides those at frames. */
 enum { KILL_EVERY = 16 };
 
+/* Rows that are not worth a team of threads. */
+enum { FEW = 4096 };
+
 /* Streams are let out in slices this thick, in cells: adding particles costs a pass over all. */
 static const double SLICE = 0.5;
 
@@ -134,7 +137,7 @@ static firn_status choose_kept(const firn_sim *sim, bool *kept, size_t *gone)
     for (size_t done = 0; done < sim->count && status == FIRN_OK; done += CHUNK) {
         size_t rows = sim->count - done < CHUNK ? sim->count - done : CHUNK;
         status = sim->ops->get(sim->state, FIRN_POSITION, done, rows, position);
-#pragma omp parallel for reduction(+ : killed)
+#pragma omp parallel for reduction(+ : killed) if (rows > FEW)
         for (size_t r = 0; r < rows; r++) {
             double x[3] = {0};
             memcpy(x, position + r * d, d * sizeof *x);

@@ -9,6 +9,9 @@
 /* Looks at a changing number before going to sleep; some ten microseconds. */
 enum { PATIENCE = 1000 };
 
+/* The gate of a loop: open or not, and how many workers are inside. */
+enum { OPEN = 1 << 30, INSIDE = OPEN - 1 };
+
 struct team {
     int threads;
     pthread_t *workers; /* threads - 1; the caller is thread 0 */
@@ -17,9 +20,9 @@ struct team {
     size_t pieces; /* of `grain` indices; the rest goes in quarters, so that all end together */
     team_body *body;
     void *context;
-    atomic_size_t next;   /* first piece not handed out */
-    atomic_uint epoch;    /* counts loops; a change is the call to work */
-    atomic_int working;   /* workers that have not finished this loop */
+    atomic_size_t next; /* first piece not handed out */
+    atomic_uint epoch;  /* counts loops; a change is the call to work */
+    atomic_int gate;    /* who comes when it is closed has missed the loop, and is not waited for */
     atomic_int numbering; /* hands each worker its number */
     atomic_bool ending;
     atomic_int sleeping; /* threads in pthread_cond_wait */
@@ -75,6 +78,21 @@ static void work(team *t, int thread)
     }
 }
 
+static bool enter(team *t)
+{
+    int gate = atomic_load(&t->gate);
+    while (gate & OPEN)
+        if (atomic_compare_exchange_weak(&t->gate, &gate, gate + 1))
+            return true;
+    return false;
+}
+
+static void leave(team *t)
+{
+    if (atomic_fetch_sub(&t->gate, 1) == 1) /* closed, and nobody else is inside */
+        announce(t);
+}
+
 static void *worker(void *argument)
 {
     team *t = argument;
@@ -85,9 +103,10 @@ static void *worker(void *argument)
         seen = atomic_load(&t->epoch);
         if (atomic_load(&t->ending))
             return NULL;
+        if (!enter(t))
+            continue;
         work(t, thread);
-        if (atomic_fetch_sub(&t->working, 1) == 1)
-            announce(t);
+        leave(t);
     }
 }
 
@@ -105,11 +124,12 @@ void team_for(team *t, size_t count, size_t grain, team_body *body, void *contex
     t->body = body;
     t->context = context;
     atomic_store(&t->next, 0);
-    atomic_store(&t->working, t->threads - 1);
+    atomic_store(&t->gate, OPEN);
     atomic_fetch_add(&t->epoch, 1);
     announce(t);
     work(t, 0);
-    WAIT_WHILE(t, atomic_load(&t->working) > 0);
+    atomic_fetch_and(&t->gate, INSIDE);
+    WAIT_WHILE(t, atomic_load(&t->gate) > 0);
 }
 
 static int processors(void)

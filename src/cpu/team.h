@@ -3,7 +3,8 @@
  *
  * A step is a dozen short loops, one after the other. Idle threads look for the next loop for some
  * microseconds and then sleep, so that a busy machine is not held up by threads that wait awake (OpenMP
- * teams spin for milliseconds, which on a shared machine made a step more than 15 times slower).
+ * teams spin for milliseconds, which on a shared machine made a step more than 15 times slower). Nor does a
+ * loop wait for threads that the machine keeps from coming to it: who is there does all of it.
  *
  * Does NOT do: decide results. Which thread does which part is left to chance; callers must not let it
  * matter.

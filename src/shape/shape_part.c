@@ -83,7 +83,10 @@ void shape_part_narrow(shape_part *part, const double center[3], double radius)
 
 /* ---- Many places ------------------------------------------------------------------------------ */
 
-enum { RUN = 64 }; /* places in a row that share a part */
+enum {
+    RUN = 64,   /* places in a row that share a part */
+    FEW = 1024, /* places that are not worth a team of threads */
+};
 
 /* A ball around them. */
 static double ball_around(size_t count, const double (*x)[3], double center[3])
@@ -104,7 +107,7 @@ static double ball_around(size_t count, const double (*x)[3], double center[3])
 bool shape_distances(const shape *s, size_t count, const double (*x)[3], double *distances)
 {
     bool fits = true;
-#pragma omp parallel reduction(&& : fits)
+#pragma omp parallel reduction(&& : fits) if (count > FEW)
     {
         shape_part part;
         fits = shape_part_create(s, &part);
