@@ -228,6 +228,7 @@ double mean_of(const firn_sim *sim, firn_attribute attribute, int component)
     const size_t count = firn_sim_particle_count(sim),
                  width = (size_t)firn_attribute_components(attribute, firn_sim_dimensions(sim));
     double *mass = malloc(count * sizeof *mass), *values = malloc(count * width * sizeof *values);
+    assert_true(mass && values);
     must(firn_sim_read(sim, FIRN_MASS, 0, count, mass));
     must(firn_sim_read(sim, attribute, 0, count, values));
     double sum = 0, total = 0;
