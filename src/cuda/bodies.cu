@@ -171,7 +171,7 @@ static firn_status upload_key(const deform_key *host, device_key *key)
     return status == FIRN_OK ? upload(&key->list, &copy, sizeof copy, &key->device) : status;
 }
 
-/* The copies of the keys about now: what was `to` is `from` next, and stays. */
+/* The copies of the keys about now: what was `to` is `from` next, and stays. A body at rest has no `to`. */
 static firn_status show_keys(const deform_pose *pose, device_key keys[2])
 {
     const deform_key *wanted[2] = {pose->from, pose->to};
@@ -181,7 +181,7 @@ static firn_status show_keys(const deform_pose *pose, device_key keys[2])
         keys[1] = spare;
     }
     firn_status status = FIRN_OK;
-    for (int k = 0; k < 2 && status == FIRN_OK; k++)
+    for (int k = 0; k < 2 && wanted[k] && status == FIRN_OK; k++)
         if (!is_copy_of(&keys[k], wanted[k]))
             status = upload_key(wanted[k], &keys[k]);
     return status;
@@ -193,7 +193,7 @@ static collider_pose shown_pose(const collider_pose *pose, const device_key keys
     collider_pose r = *pose;
     if (r.deform.from) {
         r.deform.from = keys[0].device;
-        r.deform.to = keys[1].device;
+        r.deform.to = r.deform.to ? keys[1].device : NULL;
     }
     return r;
 }

@@ -1,7 +1,7 @@
 /*
  * Bodies that deform against snow: a mesh of a ball that moves from key to key does to a block of snow
- * what the ball itself does; one that grows does the same whether it is told by few keys or by many; and
- * resumed runs have the same bits.
+ * what the ball itself does; one that grows does the same whether it is told by few keys or by many; one whose
+ * keys have ended rests; and resumed runs have the same bits.
  */
 #include "physics.h"
 
@@ -90,6 +90,25 @@ static void test_growing(void **state)
     near_to(few, many, 0.05, "momentum by 2 keys against 31");
 }
 
+/* A ball that comes up from below, and stays where its keys end: the snow that it has thrown flies on. */
+static void test_at_rest(void **state)
+{
+    (void)state;
+    const ball frames[2] = {{RADIUS, {0, -RADIUS, 0}}, {RADIUS, {0, -RADIUS + SPEED * 0.02, 0}}};
+    write_balls("halts", frames, 2, 40);
+    for (int k = 0; k < CHOSEN; k++) {
+        firn_sim *sim = make_sim(
+            block(chosen[k], "    deform: {file: %s, fps: 50}\n", sequence_path("halts_####.obj")));
+        advance_to(sim, 0.02);
+        double thrown = stats_of(sim).momentum[1];
+        assert_true(thrown > 0);
+        advance_to(sim, 0.04);
+        near_to(stats_of(sim).momentum[1], thrown, 0.01, "%s: momentum once the ball rests",
+                method_name(chosen[k]));
+        firn_sim_destroy(&sim);
+    }
+}
+
 static void test_resume(void **state)
 {
     (void)state;
@@ -148,9 +167,8 @@ int main(int argc, char **argv)
     if (strcmp(vdb_version(), "none") == 0)
         return 77;
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_moving),
-        cmocka_unit_test(test_growing),
-        cmocka_unit_test(test_resume),
+        cmocka_unit_test(test_moving),  cmocka_unit_test(test_growing),
+        cmocka_unit_test(test_at_rest), cmocka_unit_test(test_resume),
         cmocka_unit_test(test_at_once),
     };
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
