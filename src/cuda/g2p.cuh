@@ -338,7 +338,7 @@ template <bool AFFINE> struct staged_particles {
     static const int FIRST = THETA_C, ARRAYS = (AFFINE ? AT_Z : V_Z) + 1 - FIRST;
     float value[G2P_THREADS / PAGE_SLOTS][ARRAYS][PAGE_SLOTS];
 
-    /* The slots of this warp, from a multiple of eight on: a lane copies four of them, of every fourth array. */
+    /* The slots of this warp, a page: a lane copies four of them, of every fourth array. */
     __device__ __forceinline__ void fetch(const particles_view &p, uint32_t from, uint32_t end)
     {
         const uint32_t lane = threadIdx.x % 32, first = lane % 8 * 4, array = lane / 8;
@@ -483,7 +483,7 @@ static __global__ void __launch_bounds__(G2P_THREADS, G2P_BLOCKS) g2p_kernel(con
     using stage_type = staged_particles<AFFINE>;
     __shared__ g2p_memory<WIDTH, DEPTH, AFFINE> shared;
     const home mine = my_home(s.grid);
-    const uint32_t end = mine.first + mine.count, begin = whole_sector(mine.first);
+    const uint32_t end = mine.first + mine.count, begin = whole_page(mine.first);
     const uint32_t warp = threadIdx.x & ~31u;
     near_load(s.grid, mine.block, shared.near);
     shared.stage[0].fetch(s.p, begin + warp, end);

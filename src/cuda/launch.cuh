@@ -4,10 +4,8 @@
  * microseconds, is gone (programmatic dependent launch).
  *
  * A kernel launched by launch_behind calls await_previous before it touches what others write. Until then it may
- * read what has not changed since the last kernel that was launched plainly. A kernel that awaits has ended only
- * after all those before it.
- *
- * step_now is read through the read-only cache: so the kernel behind the one that writes it is launched plainly.
+ * read what has not changed since the kernel before the last: that one has ended, or the last would not have let
+ * this one come. A kernel that awaits has ended only after all those before it.
  */
 #ifndef FIRN_CUDA_LAUNCH_CUH
 #define FIRN_CUDA_LAUNCH_CUH

@@ -304,19 +304,18 @@ static __global__ void __launch_bounds__(p2g_shape<WIDTH, AFFINE>::THREADS,
               quads = (AFFINE ? 4 : 7) * tile_shape<WIDTH, DEPTH>::SIZE / 4;
     __shared__ __align__(16) int tile[4 * quads];
     __shared__ uint32_t near[DIRECTIONS];
-    invite_next();
     const home mine = my_home(s.grid);
-    const bool halted = s.halted();
+    near_fetch(s.grid, mine.block, near); /* for the end */
 #pragma unroll
     for (int n = 0; n < quads; n += threads)
         if (n + threads <= quads || n + (int)threadIdx.x < quads)
             ((int4 *)tile)[n + (int)threadIdx.x] = make_int4(0, 0, 0, 0);
-    if (halted)
+    await_previous();
+    if (s.halted())
         return;
-    near_fetch(s.grid, mine.block, near); /* for the end */
     __syncthreads();
     const uint32_t end = mine.first + mine.count;
-    for (uint32_t k = whole_sector(mine.first) + threadIdx.x; k < end; k += threads) {
+    for (uint32_t k = whole_page(mine.first) + threadIdx.x; k < end; k += threads) {
         if (k < mine.first)
             continue;
         if constexpr (AFFINE)

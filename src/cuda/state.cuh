@@ -210,39 +210,39 @@ typedef struct pass_view {
 
     __device__ bool halted() const
     {
-        return __ldg(&now->halted) != GOES_ON;
+        return now->halted != GOES_ON;
     }
     __device__ float dt() const
     {
-        return __ldg(&now->dt);
+        return now->dt;
     }
     __device__ float mass_scale() const
     {
-        return __ldg(&now->mass_scale);
+        return now->mass_scale;
     }
     __device__ float momentum_scale() const
     {
-        return __ldg(&now->momentum_scale);
+        return now->momentum_scale;
     }
     __device__ float force_scale() const
     {
-        return __ldg(&now->force_scale);
+        return now->force_scale;
     }
     __device__ float frame(int axis) const
     {
-        return __ldg(&now->frame[axis]);
+        return now->frame[axis];
     }
     __device__ float calm() const
     {
-        return __ldg(&now->calm);
+        return now->calm;
     }
     __device__ float harmless() const
     {
-        return __ldg(&now->harmless);
+        return now->harmless;
     }
     __device__ float cell_speed() const
     {
-        return __ldg(&now->cell_speed);
+        return now->cell_speed;
     }
 } pass_view;
 

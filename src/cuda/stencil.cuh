@@ -100,11 +100,11 @@ static __device__ __forceinline__ void near_load(const grid_view &grid, uint32_t
         near[threadIdx.x] = grid.near[home * DIRECTIONS + threadIdx.x];
 }
 
-/* The slots of a home are shared out from a multiple of eight on, at or before the first of them: then warps
- * read and write whole sectors of memory, 32 bytes. */
-static __device__ __forceinline__ uint32_t whole_sector(uint32_t first)
+/* The slots of a home are shared out from the begin of a page on, at or before the first of them: then each access
+ * of a warp goes to one page, and to whole lines of memory. */
+static __device__ __forceinline__ uint32_t whole_page(uint32_t first)
 {
-    return first & ~7u;
+    return first / PAGE_SLOTS * PAGE_SLOTS;
 }
 
 static __device__ __forceinline__ bool is_among(uint32_t slot, uint32_t first, uint32_t end)
@@ -119,8 +119,7 @@ static __device__ __forceinline__ void ask_for(const particles_view &p, int from
 {
 #if defined(__NVCC__) && __CUDA_ARCH__ >= 900
     if (threadIdx.x % 32 == 0)
-        for (uint32_t slot = first / PAGE_SLOTS * PAGE_SLOTS + threadIdx.x; slot < end;
-             slot += blockDim.x)
+        for (uint32_t slot = whole_page(first) + threadIdx.x; slot < end; slot += blockDim.x)
             asm volatile("cp.async.bulk.prefetch.L2.global [%0], %1;" ::"l"(&p[slot][from]),
                          "r"((to - from) * PAGE_SLOTS * (int)sizeof(float)));
 #endif

@@ -38,8 +38,8 @@ template <int WIDTH, int DEPTH, firn_transfer TRANSFER> struct launch {
 
     static void p2g(const pass_view *s, cudaStream_t stream)
     {
-        p2g_kernel<WIDTH, DEPTH, AFFINE, FITS>
-            <<<s->grid.home_count, p2g_shape<WIDTH, AFFINE>::THREADS, 0, stream>>>(*s);
+        launch_behind(s->overlaps, p2g_kernel<WIDTH, DEPTH, AFFINE, FITS>, s->grid.home_count,
+                      p2g_shape<WIDTH, AFFINE>::THREADS, stream, *s);
     }
     static void grid(const pass_view *s, cudaStream_t stream)
     {
