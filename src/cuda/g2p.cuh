@@ -482,10 +482,10 @@ static __global__ void __launch_bounds__(G2P_THREADS, G2P_BLOCKS) g2p_kernel(con
 {
     using stage_type = staged_particles<AFFINE>;
     __shared__ g2p_memory<WIDTH, DEPTH, AFFINE> shared;
+    near_load(s.grid, blockIdx.x, shared.near);
     const home mine = my_home(s.grid);
     const uint32_t end = mine.first + mine.count, begin = whole_page(mine.first);
     const uint32_t warp = threadIdx.x & ~31u;
-    near_load(s.grid, mine.block, shared.near);
     shared.stage[0].fetch(s.p, begin + warp, end);
     if (WIDTH == 3)
         ask_for(s.p, stage_type::FIRST, stage_type::FIRST + stage_type::ARRAYS, begin + G2P_THREADS,
@@ -564,13 +564,13 @@ static __device__ __forceinline__ void try_particle(const pass_view &s, uint32_t
         note_bad(s.out, row_of(s, k), vec_norm2(v), stretch, r.J_P);
 }
 
-/* Whether the stencils of a home reach a wild node. By a warp. */
-static __device__ bool reaches_wild(const pass_view &s, uint32_t home)
+/* Whether the stencils of the home of a place in the list reach a wild node. By a warp. */
+static __device__ bool reaches_wild(const pass_view &s, uint32_t turn)
 {
     const uint32_t lane = threadIdx.x & 31;
     uint32_t block = NO_BLOCK;
-    if (home < s.grid.home_count && lane < DIRECTIONS)
-        block = s.grid.near[home * DIRECTIONS + lane];
+    if (turn < s.grid.home_count && lane < DIRECTIONS)
+        block = s.grid.near[turn * DIRECTIONS + lane];
     const bool wild = block != NO_BLOCK && ((const uint16_t *)s.grid.wild)[block] != 0;
     return __any_sync(0xffffffffu, wild);
 }
@@ -593,17 +593,18 @@ static __global__ void __launch_bounds__(THREADS, 2) try_kernel(const pass_view 
             reached[warp] = mine;
         __syncthreads();
         for (uint32_t n = 0; n < warps; n++) {
-            const uint32_t block = from + n * gridDim.x;
+            const uint32_t turn = from + n * gridDim.x;
             if (!reached[n])
                 continue;
-            near_load(s.grid, block, near);
+            const home mine(s.grid.list[turn]);
+            near_load(s.grid, turn, near);
             __syncthreads();
             tile_fetch<THREADS>(s, near, tile);
             __pipeline_wait_prior(0);
             __syncthreads();
-            uint32_t first = s.grid.first[block], end = first + s.grid.count[block];
-            for (uint32_t k = first + threadIdx.x; k < end; k += blockDim.x)
-                try_particle<FITS>(s, block, k, tile);
+            const uint32_t end = mine.first + mine.count;
+            for (uint32_t k = mine.first + threadIdx.x; k < end; k += blockDim.x)
+                try_particle<FITS>(s, mine.block, k, tile);
             __syncthreads();
         }
         __syncthreads();

@@ -89,10 +89,10 @@ static __global__ void __launch_bounds__(NEWTON_THREADS) forces_kernel(const sol
 {
     __shared__ newton_memory<WIDTH, DEPTH> shared;
     const particles_view &p = s.pass.p;
-    uint32_t first = s.pass.grid.first[blockIdx.x], count = s.pass.grid.count[blockIdx.x];
+    const home mine = my_home(s.pass.grid);
     shared.load(s);
     double largest = 0, unit = MEASURE ? 1 : solve_unit(s);
-    for (uint32_t k = first + threadIdx.x; k < first + count; k += NEWTON_THREADS) {
+    for (uint32_t k = mine.first + threadIdx.x; k < mine.first + mine.count; k += NEWTON_THREADS) {
         const auto at = stencil_of<WIDTH, DEPTH>(s.pass, p[k]);
         mat F_E = load_mat(p[k], F_FIRST), F = deformed<WIDTH, DEPTH>(s, at, F_E, shared.tile);
         mat P = snow_stress(F, svd_polar(svd_of(F)), hardened(p, k));
@@ -115,10 +115,10 @@ static __global__ void __launch_bounds__(NEWTON_THREADS) energy_kernel(const sol
     __shared__ newton_memory<WIDTH, DEPTH> shared;
     __shared__ exact_sum sum;
     const particles_view &p = s.pass.p;
-    uint32_t first = s.pass.grid.first[blockIdx.x], count = s.pass.grid.count[blockIdx.x];
+    const home mine = my_home(s.pass.grid);
     exact_clear(&sum);
     shared.load(s);
-    for (uint32_t k = first + threadIdx.x; k < first + count; k += NEWTON_THREADS) {
+    for (uint32_t k = mine.first + threadIdx.x; k < mine.first + mine.count; k += NEWTON_THREADS) {
         const auto at = stencil_of<WIDTH, DEPTH>(s.pass, p[k]);
         mat F_E = load_mat(p[k], F_FIRST), F = deformed<WIDTH, DEPTH>(s, at, F_E, shared.tile);
         exact_add(&sum, snow_energy(F, svd_polar(svd_of(F)), hardened(p, k)));

@@ -266,13 +266,12 @@ static __device__ __forceinline__ void scatter_affine(const pass_view &s, partic
         atomicAdd(first + T::CENTRE + a * T::SIZE, (int)left[a]);
 }
 
-/* The blocks around a home, on their way until the pipeline is waited for. */
-static __device__ __forceinline__ void near_fetch(const grid_view &grid, uint32_t home,
-                                                  uint32_t *near)
+/* The blocks around my_home, on their way until the pipeline is waited for. */
+static __device__ __forceinline__ void near_fetch(const grid_view &grid, uint32_t *near)
 {
     if (threadIdx.x < DIRECTIONS)
-        __pipeline_memcpy_async(&near[threadIdx.x], &grid.near[home * DIRECTIONS + threadIdx.x],
-                                sizeof *near);
+        __pipeline_memcpy_async(&near[threadIdx.x],
+                                &grid.near[blockIdx.x * DIRECTIONS + threadIdx.x], sizeof *near);
     __pipeline_commit();
 }
 
@@ -305,7 +304,7 @@ static __global__ void __launch_bounds__(p2g_shape<WIDTH, AFFINE>::THREADS,
     __shared__ __align__(16) int tile[4 * quads];
     __shared__ uint32_t near[DIRECTIONS];
     const home mine = my_home(s.grid);
-    near_fetch(s.grid, mine.block, near); /* for the end */
+    near_fetch(s.grid, near); /* for the end */
 #pragma unroll
     for (int n = 0; n < quads; n += threads)
         if (n + threads <= quads || n + (int)threadIdx.x < quads)

@@ -60,14 +60,14 @@ static __global__ void __launch_bounds__(THREADS) prepare_kernel(const solve_vie
     __shared__ vector_tile<AT_V ? WIDTH : 3, AT_V ? DEPTH : 1> tile;
     __shared__ uint32_t near[DIRECTIONS];
     const particles_view &p = s.pass.p;
-    uint32_t first = s.pass.grid.first[blockIdx.x], count = s.pass.grid.count[blockIdx.x];
+    const home mine = my_home(s.pass.grid);
     if constexpr (AT_V) {
         near_load(s.pass.grid, blockIdx.x, near);
         __syncthreads();
         vector_load<WIDTH, DEPTH>(s.vector[vector], near, s.pass.now->frame, tile);
         __syncthreads();
     }
-    for (uint32_t k = first + threadIdx.x; k < first + count; k += THREADS) {
+    for (uint32_t k = mine.first + threadIdx.x; k < mine.first + mine.count; k += THREADS) {
         mat F_E = load_mat(p[k], F_FIRST), F = F_E;
         if constexpr (AT_V) {
             const auto at = stencil_of<WIDTH, DEPTH>(s.pass, p[k]);
@@ -178,10 +178,10 @@ static __global__ void __launch_bounds__(APPLY_THREADS, APPLY_BLOCKS)
     if (solve_has_ended(s))
         return;
     const float still[3] = {0, 0, 0}, unit = MEASURE ? 1 : solve_unit(s);
-    uint32_t first = s.pass.grid.first[blockIdx.x], count = s.pass.grid.count[blockIdx.x];
+    const home mine = my_home(s.pass.grid);
     shared.load(s, vector, still, !MEASURE);
     float largest = 0;
-    for (uint32_t k = first + threadIdx.x; k < first + count; k += APPLY_THREADS) {
+    for (uint32_t k = mine.first + threadIdx.x; k < mine.first + mine.count; k += APPLY_THREADS) {
         const auto at = stencil_of<WIDTH, DEPTH>(s.pass, s.pass.p[k]);
         mat grad = gather_gradient<WIDTH, DEPTH>(at, shared.tile);
         step06_particle H = load_tangent(s, k);
@@ -229,10 +229,10 @@ static __global__ void __launch_bounds__(THREADS) blocks_kernel(const solve_view
 {
     __shared__ push_memory<WIDTH, DEPTH> shared;
     const float still[3] = {0, 0, 0}, unit = MEASURE ? 1 : solve_unit(s);
-    uint32_t first = s.pass.grid.first[blockIdx.x], count = s.pass.grid.count[blockIdx.x];
+    const home mine = my_home(s.pass.grid);
     shared.load(s, SOLVE_Z, still, !MEASURE);
     float largest = 0;
-    for (uint32_t k = first + threadIdx.x; k < first + count; k += THREADS) {
+    for (uint32_t k = mine.first + threadIdx.x; k < mine.first + mine.count; k += THREADS) {
         const auto at = stencil_of<WIDTH, DEPTH>(s.pass, s.pass.p[k]);
         step06_particle H = load_tangent(s, k);
         largest =
@@ -319,8 +319,8 @@ template <int WIDTH, int DEPTH>
 static __global__ void __launch_bounds__(THREADS) stall_kernel(const solve_view s)
 {
     const grid_view &grid = s.pass.grid;
-    uint32_t first = grid.first[blockIdx.x], count = grid.count[blockIdx.x];
-    for (uint32_t k = first + threadIdx.x; k < first + count; k += THREADS) {
+    const home mine = my_home(grid);
+    for (uint32_t k = mine.first + threadIdx.x; k < mine.first + mine.count; k += THREADS) {
         const auto at = stencil_of<WIDTH, DEPTH>(s.pass, s.pass.p[k]);
         bool stands = false;
         for (int c = 0; c < DEPTH; c++)

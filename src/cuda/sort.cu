@@ -171,8 +171,9 @@ static __global__ void next_keys(const sort_view s, const grid_view old)
 
 /* ---- Blocks ----------------------------------------------------------------------------------- */
 
-/* Where a home's particles will lie, and how many it has. By a warp. */
-static __device__ void place_home(const sort_view &s, uint32_t home, uint32_t lane, uint32_t homes)
+/* Where a home's particles will lie, and how many it has; its place in the list. By a warp. */
+static __device__ uint32_t place_home(const sort_view &s, uint32_t home, uint32_t lane,
+                                      uint32_t homes)
 {
     uint32_t a = s.cell_count[home * BLOCK_CELLS + lane];
     uint32_t b = s.cell_count[home * BLOCK_CELLS + 32 + lane];
@@ -181,22 +182,23 @@ static __device__ void place_home(const sort_view &s, uint32_t home, uint32_t la
         sum += __shfl_xor_sync(0xffffffffu, sum, k);
         most = max(most, __shfl_xor_sync(0xffffffffu, most, k));
     }
-    if (lane != 0)
-        return;
-    const uint32_t first = atomicAdd(&s.counters[CURSOR], sum);
-    s.grid.count[home] = sum;
-    s.grid.first[home] = first;
-    atomicMax(&s.counters[DENSEST], most);
     uint32_t turn = home;
-    if (homes < QUEUED)
-        turn = sum >= FULLER_FROM ? atomicAdd(&s.counters[FULLER], 1)
-                                  : homes - 1 - atomicAdd(&s.counters[EMPTIER], 1);
-    s.grid.list[turn] = make_uint4(home, first, sum, 0);
+    if (lane == 0) {
+        const uint32_t first = atomicAdd(&s.counters[CURSOR], sum);
+        s.grid.count[home] = sum;
+        s.grid.first[home] = first;
+        atomicMax(&s.counters[DENSEST], most);
+        if (homes < QUEUED)
+            turn = sum >= FULLER_FROM ? atomicAdd(&s.counters[FULLER], 1)
+                                      : homes - 1 - atomicAdd(&s.counters[EMPTIER], 1);
+        s.grid.list[turn] = make_uint4(home, first, sum, 0);
+    }
+    return __shfl_sync(0xffffffffu, turn, 0);
 }
 
 /* The block in one direction of a home. In 2D there is only one layer. */
-static __device__ void find_near(const sort_view &s, uint32_t home, int direction, uint32_t homes,
-                                 bool planar)
+static __device__ void find_near(const sort_view &s, uint32_t home, uint32_t turn, int direction,
+                                 uint32_t homes, bool planar)
 {
     int4 at = s.grid.at[home];
     const int dz = direction / 9 - 1;
@@ -207,7 +209,7 @@ static __device__ void find_near(const sort_view &s, uint32_t home, int directio
         at.z += dz;
         number = find_or_add(s, at, BLOCKS, homes, s.block_capacity);
     }
-    s.grid.near[home * DIRECTIONS + (uint32_t)direction] = number;
+    s.grid.near[turn * DIRECTIONS + (uint32_t)direction] = number;
 }
 
 /* All there is to know of homes once every particle has one: a warp each, for as many as there may be. */
@@ -217,9 +219,9 @@ static __global__ void surround(const sort_view s, bool planar)
     const uint32_t homes = s.counters[HOMES];
     if (home >= homes || homes > s.home_capacity)
         return;
-    place_home(s, home, lane, homes);
+    const uint32_t turn = place_home(s, home, lane, homes);
     if (lane < DIRECTIONS)
-        find_near(s, home, (int)lane, homes, planar);
+        find_near(s, home, turn, (int)lane, homes, planar);
 }
 
 /* ---- Order ------------------------------------------------------------------------------------ */

@@ -124,7 +124,7 @@ typedef struct grid_view {
     uint32_t *first; /* home blocks: their particles */
     uint32_t *count;
     uint4 *list;           /* home blocks as they are taken: number, first particle, particles */
-    uint32_t *near;        /* home blocks: DIRECTIONS blocks around */
+    uint32_t *near;        /* of each of these: DIRECTIONS blocks around */
     collider_bits *bodies; /* within reach of a home's particles */
     collider_bits *node_bodies; /* within reach of a block's nodes */
     uint32_t *meeting;          /* how many blocks have nodes that a body may reach, then which */

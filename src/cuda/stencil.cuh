@@ -92,12 +92,12 @@ static __device__ __forceinline__ home my_home(const grid_view &grid)
     return home(grid.list[blockIdx.x]);
 }
 
-/* The blocks around a home, by the first threads. */
-static __device__ __forceinline__ void near_load(const grid_view &grid, uint32_t home,
+/* The blocks around the home of a place in the list, by the first threads: no need to know first which it is. */
+static __device__ __forceinline__ void near_load(const grid_view &grid, uint32_t turn,
                                                  uint32_t *near)
 {
     if (threadIdx.x < DIRECTIONS)
-        near[threadIdx.x] = grid.near[home * DIRECTIONS + threadIdx.x];
+        near[threadIdx.x] = grid.near[turn * DIRECTIONS + threadIdx.x];
 }
 
 /* The slots of a home are shared out from the begin of a page on, at or before the first of them: then each access

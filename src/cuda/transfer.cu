@@ -9,9 +9,9 @@
 template <int WIDTH, int DEPTH, bool AFFINE>
 static __global__ void __launch_bounds__(THREADS) volumes_kernel(const pass_view s)
 {
-    uint32_t block = blockIdx.x, first = s.grid.first[block], count = s.grid.count[block];
+    const home mine = my_home(s.grid);
     double cell_volume = s.cell_size * s.cell_size * (DEPTH == 1 ? 1 : s.cell_size);
-    for (uint32_t k = first + threadIdx.x; k < first + count; k += THREADS) {
+    for (uint32_t k = mine.first + threadIdx.x; k < mine.first + mine.count; k += THREADS) {
         const particle q = s.p[k];
         const stencil<WIDTH, DEPTH> at(load_place(q));
         double mass = 0;
@@ -22,7 +22,7 @@ static __global__ void __launch_bounds__(THREADS) volumes_kernel(const pass_view
                                 DEPTH == 1 ? 4 : at.cell[2] + c + 4};
                     int direction = (n[0] >> 2) + 3 * (n[1] >> 2) + 9 * (n[2] >> 2);
                     int node = (n[0] & 3) + 4 * (n[1] & 3) + 16 * (n[2] & 3);
-                    uint32_t to = s.grid.near[block * DIRECTIONS + direction];
+                    uint32_t to = s.grid.near[blockIdx.x * DIRECTIONS + direction];
                     int sum = fixed_low(
                         *(unsigned long long *)node_at(s.grid, to, node, AFFINE ? 16 : 32));
                     mass += (double)at.w[0][i] * at.w[1][b] * at.w[2][c] * sum;
