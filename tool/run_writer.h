@@ -1,7 +1,8 @@
 /*
  * Writes the frames of a run behind the simulation's back: a thread of its own takes copies of the
- * particles from a queue that holds at most two, so the simulation goes on while the disk works, and
- * waits when the disk is slower than it is. Memory never grows beyond the two copies.
+ * particles from a queue, so the simulation goes on while the disk works, and waits when the disk is slower than
+ * it is. Memory never grows beyond two copies; a GPU holds four more, and another thread fetches one of them
+ * while the one before is being written.
  *
  * Frames are written in order, each followed by the indexes that name it, and checkpoints of a run on a GPU behind
  * the frames before them. After a failure nothing more is written; the next call tells it and returns the exit code.
