@@ -89,7 +89,7 @@ static void test_without_retries(void **state)
         assert_true(firn_sim_time(sim) == time);
         firn_stats stats;
         assert_int_equal(firn_sim_stats(sim, &stats), FIRN_OK);
-        const char *path = "blow_up.h5";
+        const char *path = own_file("blow_up.h5");
         assert_int_equal(firn_sim_save(sim, path), FIRN_OK);
         remove(path);
         firn_sim_destroy(&sim);
@@ -225,7 +225,7 @@ static void test_endless(void **state)
 static void test_resume(void **state)
 {
     (void)state;
-    const char *path = "blow_up_resume.h5";
+    const char *path = own_file("blow_up_resume.h5");
     for (int k = 0; k < FEW_METHODS; k++) {
         firn_sim *whole = drop(few_methods[k], 10, 10);
         uint64_t before = 0;

@@ -1,5 +1,7 @@
 #include "physics.h"
 
+#include <unistd.h>
+
 #include "firn/advance.h"
 #include "shape/sample.h"
 
@@ -86,6 +88,13 @@ firn_sim_options backend_options(void)
 void use_options(firn_sim_options chosen)
 {
     options = chosen;
+}
+
+const char *own_file(const char *name)
+{
+    static char path[80];
+    snprintf(path, sizeof path, "%ld_%s", (long)getpid(), name);
+    return path;
 }
 
 bool has_solver(void)

@@ -57,6 +57,9 @@ firn_sim_options backend_options(void);
 void use_options(firn_sim_options chosen); /* for the simulations made from now on */
 bool has_solver(void);                     /* whether the backend offers semi_implicit */
 
+/* A name for a file that is this program's alone: the same tests of other backends run beside it. One at a time. */
+const char *own_file(const char *name);
+
 /* A scene of these lines, which begin inside of `simulation:` (two spaces in). Owned. */
 firn_scene *make_scene(method m, const char *format, ...) __attribute__((format(printf, 2, 3)));
 

@@ -160,7 +160,7 @@ static void test_same_bits(void **state)
     (void)state;
     if (!has_solver())
         skip();
-    const char *path = "semi_implicit.h5";
+    const char *path = own_file("semi_implicit.h5");
     for (int k = 0; k < FEW_METHODS; k++) {
         const char *more = k % 2 ? ", newton_iterations: 5" : ", preconditioner: block";
         firn_sim_options chosen = backend_options();

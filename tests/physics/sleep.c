@@ -85,7 +85,7 @@ static void test_resume(void **state)
 {
     (void)state;
     const char *const integrators[] = {SLEEP, SLEEP "  integrator: semi_implicit\n"};
-    const char *path = "sleep.h5", *backend = backend_options().backend;
+    const char *path = own_file("sleep.h5"), *backend = backend_options().backend;
     for (int n = 0; n < 2; n++)
         for (int frames = 2; frames <= 12; frames += 5) {
             use_options((firn_sim_options){.backend = backend, .threads = 1});
@@ -136,7 +136,7 @@ static void test_forces(void **state)
                               "snow:\n  - shape: {box: {center: [0, 0], size: [0.3, 0.2]}}\n"
                               "    sampling: {particles_per_cell: 4}\n";
     const method m = {2, "cubic", FLIP_95};
-    const char *path = "sleep_forces.h5";
+    const char *path = own_file("sleep_forces.h5");
     firn_sim *sim = make_sim(make_scene(m, lines, 0.0));
     advance(sim, 4);
     at_most((double)stats_of(sim).active_nodes, 0, "nodes of snow that floats");

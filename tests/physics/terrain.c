@@ -1,11 +1,12 @@
 /* Snow on a map of heights, near its end and a hole in it: fast backends against the reference. */
 #include "physics.h"
 
-static const char *const map_path = "terrain.asc";
+static const char *map_path;
 
 /* Hills of 0.2 m, 41 x 41 samples 0.05 m apart, with a hole beside the middle. */
 static void write_map(void)
 {
+    map_path = own_file("terrain.asc");
     FILE *file = fopen(map_path, "w");
     assert_non_null(file);
     fprintf(file, "ncols 41\nnrows 41\nxllcorner 0\nyllcorner 0\ncellsize 0.05\n"
