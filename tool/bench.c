@@ -16,6 +16,7 @@ typedef struct bench_options {
     bool json, limits;
     const char *backend;
     const char *scene;
+    argument_list sets;
     int64_t particles, steps, repeats, threads;
     int kernel, transfer, integrator; /* firn_kernel, ...; -1 = not given */
 } bench_options;
@@ -28,6 +29,8 @@ static const argument bench_arguments[] = {
     {ARGUMENT_TEXT, 0, "backend", "auto|ref|cpu|cuda", "solver [auto]", AT(backend)},
     {ARGUMENT_TEXT, 0, "scene", "SCENE", "measure this scene [a cube that hits the ground]",
      AT(scene)},
+    {ARGUMENT_LIST, 0, "set", "KEY.PATH=VALUE", "override a value of the scene (repeatable)",
+     AT(sets)},
     {ARGUMENT_INTEGER, 0, "particles", "N", "particles of the cube, about [8000]", AT(particles),
      64, 1e12},
     {ARGUMENT_INTEGER, 0, "steps", "N", "timed steps of a repeat [50]", AT(steps), 1, 1e9},
@@ -151,6 +154,8 @@ static int run_case(const bench_request *q, bool as_json)
 static int bench(const bench_options *o)
 {
     bench_request q = {.scene = o->scene,
+                       .sets = o->sets.items,
+                       .set_count = o->sets.count,
                        .backend = o->backend,
                        .threads = (int)o->threads,
                        .kernel = o->kernel < 0 ? NULL : kernel_name(o->kernel),

@@ -36,16 +36,20 @@ static firn_status load_block(const bench_request *q, firn_scene **scene)
         "0.4}\n",
         cell_size, q->kernel, q->transfer, integrator, is_implicit ? "0.5e-3" : "auto", side / 2,
         side, side, side, BLOCK_PARTICLES_PER_CELL);
-    firn_status status = firn_scene_parse(text, "block", NULL, 0, scene);
+    firn_status status = firn_scene_parse(text, "block", q->sets, q->set_count, scene);
     free(text);
     return status;
 }
 
 static firn_status load_file(const bench_request *q, firn_scene **scene)
 {
-    const char *sets[3];
     char kernel[64], transfer[64], integrator[64];
-    size_t count = 0;
+    const char **sets = malloc((q->set_count + 3) * sizeof *sets);
+    size_t count = q->set_count;
+    if (!sets)
+        abort();
+    for (size_t n = 0; n < count; n++)
+        sets[n] = q->sets[n];
     snprintf(kernel, sizeof kernel, "simulation.kernel=%s", q->kernel ? q->kernel : "");
     snprintf(transfer, sizeof transfer, "simulation.transfer.type=%s",
              q->transfer ? q->transfer : "");
@@ -57,7 +61,9 @@ static firn_status load_file(const bench_request *q, firn_scene **scene)
         sets[count++] = transfer;
     if (q->integrator)
         sets[count++] = integrator;
-    return firn_scene_load(q->scene, sets, count, scene);
+    firn_status status = firn_scene_load(q->scene, sets, count, scene);
+    free(sets);
+    return status;
 }
 
 static firn_status take_steps(firn_sim *sim, uint64_t count)
@@ -146,10 +152,11 @@ firn_status bench_measure(const bench_request *q, bench_result *r)
     firn_estimate estimate = {0};
     const firn_sim_options options = {.backend = q->backend, .threads = q->threads};
     firn_status status = q->scene ? load_file(q, &scene) : load_block(q, &scene);
-    if (status == FIRN_OK && q->scene)
+    const bool is_block = !q->scene && q->set_count == 0;
+    if (status == FIRN_OK && !is_block)
         status = firn_scene_estimate(scene, &options, &estimate);
     *r = (bench_result){.particles_per_cell =
-                            q->scene ? estimate.particles_per_cell : BLOCK_PARTICLES_PER_CELL};
+                            is_block ? BLOCK_PARTICLES_PER_CELL : estimate.particles_per_cell};
     firn_estimate_clear(&estimate);
     if (status == FIRN_OK) {
         r->settings = *firn_scene_settings(scene);

@@ -12,7 +12,9 @@
 #include "firn/scene.h"
 
 typedef struct bench_request {
-    const char *scene; /* a file, or NULL for the cube */
+    const char *scene;       /* a file, or NULL for the cube */
+    const char *const *sets; /* values of either to override */
+    size_t set_count;
     const char *backend;
     int threads;
     const char *kernel, *transfer, *integrator; /* NULL leaves a scene file's own */
@@ -25,8 +27,8 @@ typedef struct bench_result {
     char backend[16];
     firn_settings settings;
     size_t particles;
-    double particles_per_cell;        /* as sampled; of a scene file the mean over occupied cells */
-    double dt;                        /* mean of the timed steps, s */
+    double particles_per_cell; /* of the plain cube as sampled, else the mean over occupied cells */
+    double dt;                 /* mean of the timed steps, s */
     double ns_per_particle_step;      /* median of the repeats */
     double stage_ns[FIRN_STAGES];     /* likewise per particle step, of the median repeat */
     double bodies_ns;                 /* of all stages, what bodies took; NAN when not told */

@@ -125,6 +125,16 @@ class Bench(Case):
         case = json.loads(out)
         self.assertEqual((case["scene"], case["kernel"]), (self.scene, "quadratic"))
 
+    def test_set(self):
+        for scene in ["--particles", 512], ["--scene", self.scene]:
+            out, _ = self.firn("bench", *scene, "--json", "--steps", 2, "--repeats", 1, "--kernel", "quadratic", "--transfer",
+                               "apic", "--set", "simulation.time_step=1.25e-5")
+            self.assertAlmostEqual(json.loads(out)["dt"], 1.25e-5, delta=1e-7)
+        out, _ = self.firn("bench", "--particles", 4096, "--json", "--steps", 1, "--repeats", 1, "--kernel", "quadratic",
+                           "--transfer", "apic", "--set", "snow.block.sampling.particles_per_cell=27")
+        self.assertAlmostEqual(json.loads(out)["particles_per_cell"], 27, delta=5)
+        self.firn("bench", "--set", "simulation.colour=red", code=65)
+
     def test_limits(self):
         limits = json.loads(self.firn("bench", "--limits", "--json", "--threads", 2)[0])
         self.assertEqual(limits["threads"], 2)
