@@ -47,12 +47,19 @@ static double stable_step(const firn_sim *sim, const step_limits *limits)
                             s->travel);
 }
 
-time_step_choice sim_choose(firn_sim *sim)
+/* Of the snow that is there and that is about to come. */
+static step_limits snow_limits(const firn_sim *sim)
 {
-    const firn_settings *s = &sim->scene->settings;
     step_limits limits;
     sim->ops->limits(sim->state, &limits);
     limits.max_speed = fmax(limits.max_speed, flow_speed(sim));
+    return limits;
+}
+
+time_step_choice sim_choose(firn_sim *sim)
+{
+    const firn_settings *s = &sim->scene->settings;
+    const step_limits limits = snow_limits(sim);
     double explicit_dt = body_limit(sim, limits.max_speed, stable_step(sim, &limits));
     double implicit_dt =
         time_step_travel(s->cell_size, limits.max_speed, time_step_pull(s->gravity), s->travel);
@@ -169,8 +176,7 @@ enum { PLANNED_STEPS = 24 };
 
 static firn_status plan_bodies(firn_sim *sim, const step_batch *batch, body_plan *plan)
 {
-    step_limits limits;
-    sim->ops->limits(sim->state, &limits);
+    const step_limits limits = snow_limits(sim);
     body_plan_start start = {.settings = &sim->scene->settings,
                              .time = batch->time,
                              .frame_time = batch->frame_time,
@@ -189,6 +195,8 @@ static firn_status run_ahead(firn_sim *sim, uint64_t most)
     uint64_t undisturbed = flow_steps(sim);
     step_batch batch = {.wanted = most < undisturbed ? most : undisturbed,
                         .frame_time = next_frame_time(sim),
+                        .pause_time = flow_pause(sim),
+                        .flow_speed = flow_speed(sim),
                         .time = sim->time,
                         .cfl = sim->cfl,
                         .dt_limit = sim->dt_limit};

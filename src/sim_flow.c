@@ -1,9 +1,11 @@
 #include "sim_flow.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "batch.h"
 #include "sim.h"
 #include "status.h"
 
@@ -54,27 +56,37 @@ void flow_clear(flow *f)
     *f = (flow){0};
 }
 
+/* Seconds between two slices of a stream; 0 for one that stands still and comes at once. */
+static double slice_time(const firn_scene *scene, const flow_emitter *e)
+{
+    double speed = length(e->stream.velocity);
+    return speed > 0 ? SLICE * scene->settings.cell_size / speed : 0;
+}
+
 uint64_t flow_count(const firn_scene *scene, const flow_emitter *e, double time)
 {
     const scene_emit *emit = &scene->snow[e->object].emit;
-    double speed = length(e->stream.velocity), since = time - emit->start;
+    double slice = slice_time(scene, e), since = time - emit->start;
     if (emit->until > 0 && time >= emit->until)
         since = emit->until - emit->start;
-    else if (speed > 0) {
-        double slice = SLICE * scene->settings.cell_size / speed;
+    else if (slice > 0)
         since = slice * floor(since / slice);
-    }
     uint64_t count = stream_count(&e->stream, since);
     return emit->count > 0 && (double)count > emit->count ? (uint64_t)emit->count : count;
+}
+
+static bool is_over(const firn_scene *scene, const flow_emitter *e, double time)
+{
+    const scene_emit *emit = &scene->snow[e->object].emit;
+    return (emit->until > 0 && time >= emit->until) ||
+           (emit->count > 0 && (double)flow_count(scene, e, time) >= emit->count);
 }
 
 /* Whether anything is still to come before the next frame, which no step passes. */
 static bool is_flowing(const firn_scene *scene, const flow_emitter *e, double time)
 {
-    const scene_emit *emit = &scene->snow[e->object].emit;
-    return time + 1 / scene->settings.fps >= emit->start &&
-           !(emit->until > 0 && time >= emit->until) &&
-           !(emit->count > 0 && (double)flow_count(scene, e, time) >= emit->count);
+    return time + 1 / scene->settings.fps >= scene->snow[e->object].emit.start &&
+           !is_over(scene, e, time);
 }
 
 double flow_speed(const firn_sim *sim)
@@ -84,6 +96,29 @@ double flow_speed(const firn_sim *sim)
         if (is_flowing(sim->scene, &sim->flow.emitters[k], sim->time))
             speed = fmax(speed, length(sim->flow.emitters[k].stream.velocity));
     return speed;
+}
+
+/* When an emitter next does something, or begins to have a say in steps. */
+static double next_event(const firn_scene *scene, const flow_emitter *e, double time)
+{
+    const scene_emit *emit = &scene->snow[e->object].emit;
+    const double slice = slice_time(scene, e), says = emit->start - 1 / scene->settings.fps;
+    if (is_over(scene, e, time))
+        return INFINITY;
+    if (time < emit->start)
+        return time < says ? says : emit->start;
+    double next =
+        slice > 0 ? emit->start + slice * (floor((time - emit->start) / slice) + 1) : INFINITY;
+    return emit->until > 0 ? fmin(next, emit->until) : next;
+}
+
+double flow_pause(const firn_sim *sim)
+{
+    double next = INFINITY;
+    for (size_t k = 0; k < sim->flow.emitter_count; k++)
+        next = fmin(next, next_event(sim->scene, &sim->flow.emitters[k], sim->time));
+    double early = 1e-9 * (next - sim->time) + 4 * DBL_EPSILON * fabs(next);
+    return isfinite(next) ? next - early : next;
 }
 
 /* Particles number first, first + 1, ... of an emitter, where they are now. */
@@ -127,9 +162,61 @@ static bool is_killed(const firn_scene *scene, const double x[3])
     return false;
 }
 
+/* Which rows stay, of those that are looked at; how many go. */
+typedef struct choice {
+    const firn_scene *scene;
+    bool *kept;
+    size_t gone;
+} choice;
+
+/* Whether some of a ball may be killed. */
+static bool may_be_killed(const firn_scene *scene, const double middle[3], double radius)
+{
+    for (size_t k = 0; k < scene->kill_count; k++) {
+        double distance = shape_distance(scene->kill[k].shape, middle, NULL),
+               reach = radius + shape_slack(scene->kill[k].shape);
+        if (scene->kill[k].where == SCENE_INSIDE ? distance <= reach : distance >= -reach)
+            return true;
+    }
+    return false;
+}
+
+static void want_killed(void *user, const double (*middle)[3], size_t count, double radius,
+                        bool *wanted)
+{
+    const choice *c = user;
+#pragma omp parallel for if (count > FEW)
+    for (size_t n = 0; n < count; n++)
+        wanted[n] = may_be_killed(c->scene, middle[n], radius);
+}
+
+static void choose_places(void *user, const uint32_t *row, const double (*x)[3], size_t count)
+{
+    choice *c = user;
+    size_t killed = 0;
+#pragma omp parallel for reduction(+ : killed) if (count > FEW)
+    for (size_t n = 0; n < count; n++) {
+        c->kept[row[n]] = !is_killed(c->scene, x[n]);
+        killed += !c->kept[row[n]];
+    }
+    c->gone += killed;
+}
+
+/* Where a backend can search, only what is near the regions. */
+static firn_status choose_near(const firn_sim *sim, bool *kept, size_t *gone)
+{
+    choice c = {.scene = sim->scene, .kept = kept};
+    memset(kept, true, sim->count);
+    firn_status status = search_of(sim->ops)(sim->state, want_killed, choose_places, &c);
+    *gone = c.gone;
+    return status;
+}
+
 /* Which rows stay; returns how many go. */
 static firn_status choose_kept(const firn_sim *sim, bool *kept, size_t *gone)
 {
+    if (search_of(sim->ops) && sim->step > 0)
+        return choose_near(sim, kept, gone);
     size_t d = (size_t)sim->scene->settings.dimensions, killed = 0;
     double *position = malloc(CHUNK * sizeof(double[3]));
     firn_status status =
@@ -211,8 +298,6 @@ static firn_status kill(firn_sim *sim)
 
 uint64_t flow_steps(const firn_sim *sim)
 {
-    if (sim->flow.emitter_count > 0)
-        return 1;
     return sim->scene->kill_count > 0 ? KILL_EVERY - sim->step % KILL_EVERY : UINT64_MAX;
 }
 

@@ -34,6 +34,10 @@ uint64_t flow_count(const firn_scene *scene, const flow_emitter *e, double time)
  * snow is there yet. */
 double flow_speed(const firn_sim *sim);
 
+/* Until then nothing is let out and flow_speed stays as it is: no step begins at this time or later before an update.
+ * INFINITY when nothing more is to come. Some 1e-9 of the way early rather than late. */
+double flow_pause(const firn_sim *sim);
+
 /* How many steps may follow each other before an update. */
 uint64_t flow_steps(const firn_sim *sim);
 

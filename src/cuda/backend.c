@@ -26,3 +26,8 @@ freeze_fn *freeze_of(const backend_ops *ops)
 {
     return ops == &cuda_backend ? cuda_freeze : NULL;
 }
+
+search_fn *search_of(const backend_ops *ops)
+{
+    return ops == &cuda_backend ? cuda_search : NULL;
+}

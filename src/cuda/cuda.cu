@@ -222,7 +222,8 @@ double cuda_memory(const firn_settings *settings, size_t particles, size_t activ
     double arrays =
         kept + 2 + spare_arrays(particles, kept) + 3; /* sorting; cells before the first sort */
     double homes = (double)particles / 128 + 1024, blocks = 4 * homes + 4096;
-    double per_home = DIRECTIONS * 4 + BLOCK_CELLS * 4 + EIGHTHS * 4 + 4 + 2 * 8,
+    double per_home =
+               reach_count(stencil_width(settings)) * 4 + BLOCK_CELLS * 4 + EIGHTHS * 4 + 4 + 2 * 8,
            per_block = 2 * 16 + 8 + 4 + 1 + 3 * 12;
     double nodes = 1.125 * (double)active_blocks * BLOCK_CELLS;
     double solving = settings->integrator == FIRN_EXPLICIT

@@ -30,6 +30,7 @@ firn_status cuda_get(const backend *self, firn_attribute attribute, size_t first
 firn_status cuda_step(backend *self, const step_plan *plan, step_report *report);
 batch_fn cuda_steps;
 freeze_fn cuda_freeze;
+search_fn cuda_search;
 void cuda_limits(backend *self, step_limits *limits);
 void cuda_bounds(const backend *self, double low[3], double high[3]);
 

@@ -385,7 +385,7 @@ template <bool AFFINE> struct staged_particles {
 template <int WIDTH, int DEPTH, bool AFFINE> struct g2p_memory {
     velocity_tile<WIDTH, DEPTH, AFFINE> tile;
     staged_particles<AFFINE> stage[2];
-    uint32_t near[DIRECTIONS];
+    uint32_t near[reach_count(WIDTH)];
 };
 
 /* ---- Steps 7 to 10 ----------------------------------------------------------------------------- */
@@ -482,7 +482,7 @@ static __global__ void __launch_bounds__(G2P_THREADS, G2P_BLOCKS) g2p_kernel(con
 {
     using stage_type = staged_particles<AFFINE>;
     __shared__ g2p_memory<WIDTH, DEPTH, AFFINE> shared;
-    near_load(s.grid, blockIdx.x, shared.near);
+    near_load<WIDTH>(s.grid, blockIdx.x, shared.near);
     const home mine = my_home(s.grid);
     const uint32_t end = mine.first + mine.count, begin = whole_page(mine.first);
     const uint32_t warp = threadIdx.x & ~31u;
@@ -565,12 +565,12 @@ static __device__ __forceinline__ void try_particle(const pass_view &s, uint32_t
 }
 
 /* Whether the stencils of the home of a place in the list reach a wild node. By a warp. */
-static __device__ bool reaches_wild(const pass_view &s, uint32_t turn)
+template <int WIDTH> static __device__ bool reaches_wild(const pass_view &s, uint32_t turn)
 {
     const uint32_t lane = threadIdx.x & 31;
     uint32_t block = NO_BLOCK;
-    if (turn < s.grid.home_count && lane < DIRECTIONS)
-        block = s.grid.near[turn * DIRECTIONS + lane];
+    if (turn < s.grid.home_count && lane < reach_count(WIDTH))
+        block = near_of<WIDTH>(s.grid, turn)[lane];
     const bool wild = block != NO_BLOCK && ((const uint16_t *)s.grid.wild)[block] != 0;
     return __any_sync(0xffffffffu, wild);
 }
@@ -582,13 +582,13 @@ static __global__ void __launch_bounds__(THREADS, 2) try_kernel(const pass_view 
 {
     const uint32_t warps = THREADS / 32, warp = threadIdx.x / 32;
     __shared__ velocity_tile<WIDTH, DEPTH, AFFINE> tile;
-    __shared__ uint32_t near[DIRECTIONS];
+    __shared__ uint32_t near[reach_count(WIDTH)];
     __shared__ bool reached[warps];
     await_previous();
     if (s.halted() || !s.out->wild || !sums_hold(s.out))
         return;
     for (uint32_t from = blockIdx.x; from < s.grid.home_count; from += warps * gridDim.x) {
-        const bool mine = reaches_wild(s, from + warp * gridDim.x);
+        const bool mine = reaches_wild<WIDTH>(s, from + warp * gridDim.x);
         if ((threadIdx.x & 31) == 0)
             reached[warp] = mine;
         __syncthreads();
@@ -597,7 +597,7 @@ static __global__ void __launch_bounds__(THREADS, 2) try_kernel(const pass_view 
             if (!reached[n])
                 continue;
             const home mine(s.grid.list[turn]);
-            near_load(s.grid, turn, near);
+            near_load<WIDTH>(s.grid, turn, near);
             __syncthreads();
             tile_fetch<THREADS>(s, near, tile);
             __pipeline_wait_prior(0);

@@ -36,7 +36,7 @@ static __global__ void __launch_bounds__(THREADS) bodies_kernel(const pass_view 
     double nodes[3], cells[3], clearance;
     for (int a = 0; a < 3; a++) {
         nodes[a] = 2.0 * (n >> a & 1) + 0.5;
-        cells[a] = 2.0 * (n >> a & 1) + 1 + s.origin;
+        cells[a] = HOME_SHIFT + 2.0 * (n >> a & 1) + 1 + s.origin;
     }
     collider_bits bits = exists ? bodies_near(s, at, nodes, 0.5, &clearance) : 0;
     bits = any_of_eighths(bits);

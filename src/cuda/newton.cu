@@ -10,11 +10,11 @@ enum { NEWTON_THREADS = 128 };
 template <int WIDTH, int DEPTH> struct newton_memory {
     vector_tile<WIDTH, DEPTH> tile;
     int sums[2][3 * tile_shape<WIDTH, DEPTH>::SIZE];
-    uint32_t near[DIRECTIONS];
+    uint32_t near[reach_count(WIDTH)];
 
     __device__ __forceinline__ void load(const solve_view &s)
     {
-        near_load(s.pass.grid, blockIdx.x, near);
+        near_load<WIDTH>(s.pass.grid, blockIdx.x, near);
         for (int n = threadIdx.x; n < 6 * tile_shape<WIDTH, DEPTH>::SIZE; n += blockDim.x)
             sums[0][n] = 0;
         __syncthreads();

@@ -40,3 +40,9 @@ freeze_fn *freeze_of(const backend_ops *ops)
     (void)ops;
     return NULL;
 }
+
+search_fn *search_of(const backend_ops *ops)
+{
+    (void)ops;
+    return NULL;
+}

@@ -266,12 +266,13 @@ static __device__ __forceinline__ void scatter_affine(const pass_view &s, partic
         atomicAdd(first + T::CENTRE + a * T::SIZE, (int)left[a]);
 }
 
-/* The blocks around my_home, on their way until the pipeline is waited for. */
+/* The blocks that my_home reaches, on their way until the pipeline is waited for. */
+template <int WIDTH>
 static __device__ __forceinline__ void near_fetch(const grid_view &grid, uint32_t *near)
 {
-    if (threadIdx.x < DIRECTIONS)
-        __pipeline_memcpy_async(&near[threadIdx.x],
-                                &grid.near[blockIdx.x * DIRECTIONS + threadIdx.x], sizeof *near);
+    if (threadIdx.x < reach_count(WIDTH))
+        __pipeline_memcpy_async(&near[threadIdx.x], near_of<WIDTH>(grid, blockIdx.x) + threadIdx.x,
+                                sizeof *near);
     __pipeline_commit();
 }
 
@@ -302,9 +303,9 @@ static __global__ void __launch_bounds__(p2g_shape<WIDTH, AFFINE>::THREADS,
     const int threads = p2g_shape<WIDTH, AFFINE>::THREADS,
               quads = (AFFINE ? 4 : 7) * tile_shape<WIDTH, DEPTH>::SIZE / 4;
     __shared__ __align__(16) int tile[4 * quads];
-    __shared__ uint32_t near[DIRECTIONS];
+    __shared__ uint32_t near[reach_count(WIDTH)];
     const home mine = my_home(s.grid);
-    near_fetch(s.grid, near); /* for the end */
+    near_fetch<WIDTH>(s.grid, near); /* for the end */
 #pragma unroll
     for (int n = 0; n < quads; n += threads)
         if (n + threads <= quads || n + (int)threadIdx.x < quads)

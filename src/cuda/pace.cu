@@ -31,11 +31,6 @@ EVERYWHERE pace_limits limits_of(const particle_most *most)
     return r;
 }
 
-EVERYWHERE int stencil_width(const firn_settings *settings)
-{
-    return settings->kernel == FIRN_CUBIC ? 4 : 3;
-}
-
 EVERYWHERE int stencil_depth(const firn_settings *settings)
 {
     return settings->dimensions == 2 ? 1 : stencil_width(settings);
@@ -145,7 +140,7 @@ static __device__ void account(pace_state *p, const outcome *out, const particle
     p->steps++;
     if (out->drifted)
         p->now.halted = HALT_DRIFTED;
-    else if (p->steps == p->wanted || p->time == p->frame_time)
+    else if (p->steps == p->wanted || p->time == p->frame_time || p->time >= p->pause_time)
         p->now.halted = HALT_DONE;
 }
 
@@ -163,8 +158,9 @@ static __device__ void choose(pace_state *p, const pace_rules &rules)
 {
     const firn_settings *settings = &rules.settings;
     const pace_limits limits = limits_of(&p->most);
-    double stable = time_step_stable(settings->cell_size, limits.max_wave_speed, limits.max_speed,
-                                     p->cfl, settings->travel);
+    const double speed = fmax(limits.max_speed, p->flow_speed);
+    double stable = time_step_stable(settings->cell_size, limits.max_wave_speed, speed, p->cfl,
+                                     settings->travel);
     double body_speed = 0;
     if (p->planned) {
         const body_step step = p->planned[p->steps];
@@ -175,7 +171,7 @@ static __device__ void choose(pace_state *p, const pace_rules &rules)
         stable = step.allowed;
         body_speed = step.speed;
     }
-    const double far = time_step_travel(settings->cell_size, limits.max_speed,
+    const double far = time_step_travel(settings->cell_size, speed,
                                         time_step_pull(settings->gravity), settings->travel);
     const time_step_choice choice =
         time_step_choose(stable, far, settings->time_step,

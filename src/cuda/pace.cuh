@@ -35,6 +35,7 @@ struct pace_state {
     step_now now;
     particle_most most;     /* after the last good step */
     double cfl, frame_time; /* as sim.c says */
+    double pause_time, flow_speed;
     double time, dt_limit;
     uint32_t wanted, steps; /* at most, and done */
     double dt_min, dt_max;

@@ -16,6 +16,7 @@ struct solver {
     solve_kernels run;
     size_t block_capacity, particle_capacity;
     int shift;           /* bits of the range given up in products, so that all sums fit */
+    int safe_shift;      /* and in other sums, which fit for certain */
     solve_control *seen; /* pinned, on the host */
     cudaStream_t stream;
 };
@@ -130,13 +131,11 @@ static float room_of(int shift)
     return 0.99f * ldexpf(FIXED_LARGEST, -shift);
 }
 
-/* Bits to give up so that all particles that reach a node, each with the largest contribution, fit into a
- * sum; twice as many as there were at the last sort. */
-static int safe_shift(const backend *b)
+/* Bits to give up so that all particles that reach a node, each with the largest contribution, fit into a sum. */
+static int shift_for(const firn_settings *settings, uint32_t densest)
 {
-    int width = b->settings->kernel == FIRN_CUBIC ? 4 : 3;
-    double cells = pow(width, b->settings->dimensions), most = 2 * cells * (double)b->densest;
-    return (int)fmax(0, ceil(log2(most * FIXED_LARGEST / FIXED_SUM_LIMIT)));
+    double cells = pow(stencil_width(settings), settings->dimensions);
+    return (int)fmax(0, ceil(log2(cells * densest * FIXED_LARGEST / FIXED_SUM_LIMIT)));
 }
 
 firn_status solver_note(backend *b, const pass_view *pass)
@@ -206,7 +205,7 @@ static void precondition_part(backend *b, bool beside)
 {
     solver *o = b->solver;
     forget_contributions(o);
-    o->view.room = room_of(safe_shift(b));
+    o->view.room = room_of(o->safe_shift);
     o->run.blocks(&o->view, beside, true, o->stream);
     o->run.blocks(&o->view, beside, false, o->stream);
     rows(o, beside ? ROWS_TAKE_BESIDE : ROWS_TAKE_ON);
@@ -228,6 +227,25 @@ static void differentiate(backend *b, int at)
         o->view.positive = positive;
         o->run.prepare(&o->view, at, o->stream);
     }
+}
+
+static void clear_sums(backend *b)
+{
+    solver *o = b->solver;
+    for (int k = 0; k < sums_wanted(b->settings); k++)
+        cudaMemsetAsync(o->view.sums[k], 0,
+                        o->view.pass.grid.block_count * BLOCK_CELLS * sizeof(solve_sums),
+                        o->stream);
+}
+
+/* Counted anew: what the last sort found would show in the bits when that was. */
+static void find_safe_shift(backend *b)
+{
+    solver *o = b->solver;
+    o->run.crowd(&o->view, o->stream);
+    if (see(o) == FIRN_OK)
+        o->safe_shift = shift_for(b->settings, o->seen->densest);
+    clear_sums(b);
 }
 
 /* ---- The linear system -------------------------------------------------------------------------- */
@@ -290,7 +308,7 @@ static void find_forces(backend *b)
 {
     solver *o = b->solver;
     forget_contributions(o);
-    o->view.room = room_of(safe_shift(b));
+    o->view.room = room_of(o->safe_shift);
     o->run.forces(&o->view, true, o->stream);
     o->run.forces(&o->view, false, o->stream);
 }
@@ -381,10 +399,9 @@ firn_status cuda_solve(backend *b, const step_plan *plan, step_report *report)
     o->view.most = (uint32_t)settings->max_iterations;
     o->shift = 0;
     cudaMemsetAsync(o->view.control, 0, sizeof *o->view.control, o->stream);
-    for (int k = 0; k < sums_wanted(settings); k++)
-        cudaMemsetAsync(o->view.sums[k], 0,
-                        o->view.pass.grid.block_count * BLOCK_CELLS * sizeof(solve_sums),
-                        o->stream);
+    clear_sums(b);
+    if (o->view.preconditioned || settings->newton_iterations > 1)
+        find_safe_shift(b);
     differentiate(b, -1);
     double mass = sum_of(o, ROWS_BEGIN), first = find_residual(o);
     double target = solve_target(first, mass, settings->cell_size, plan->dt, settings->tolerance);

@@ -63,6 +63,7 @@ typedef struct solve_control {
     exact_sum sum;    /* 0 between passes */
     uint32_t worst;   /* the largest m |r|^2 of a node, as bits; where a solve stalls */
     uint32_t bad_row;
+    uint32_t densest; /* particles in a cell */
 } solve_control;
 
 /* By value to kernels. */
@@ -93,7 +94,8 @@ enum { FINE_BITS = 20 };
 
 /* Over particles: for one vector where it is asked for. `measure` only finds the largest contribution. */
 typedef struct solve_kernels {
-    void (*note)(const solve_view *, cudaStream_t); // before the grid pass: masses, bonds, u
+    void (*note)(const solve_view *, cudaStream_t);  // before the grid pass: masses, bonds, u
+    void (*crowd)(const solve_view *, cudaStream_t); // the most particles in a cell, by way of sums
     void (*prepare)(const solve_view *, int vector, cudaStream_t); // H at F(v), or at F_E (-1)
     void (*apply)(const solve_view *, int vector, bool measure, cudaStream_t);   // H z
     void (*blocks)(const solve_view *, bool beside, bool measure, cudaStream_t); // H_ii

@@ -58,11 +58,11 @@ template <int WIDTH, int DEPTH, bool AT_V>
 static __global__ void __launch_bounds__(THREADS) prepare_kernel(const solve_view s, int vector)
 {
     __shared__ vector_tile<AT_V ? WIDTH : 3, AT_V ? DEPTH : 1> tile;
-    __shared__ uint32_t near[DIRECTIONS];
+    __shared__ uint32_t near[reach_count(WIDTH)];
     const particles_view &p = s.pass.p;
     const home mine = my_home(s.pass.grid);
     if constexpr (AT_V) {
-        near_load(s.pass.grid, blockIdx.x, near);
+        near_load<WIDTH>(s.pass.grid, blockIdx.x, near);
         __syncthreads();
         vector_load<WIDTH, DEPTH>(s.vector[vector], near, s.pass.now->frame, tile);
         __syncthreads();
@@ -115,12 +115,12 @@ static __device__ __forceinline__ void push_flush(const uint32_t *near, const in
 template <int WIDTH, int DEPTH> struct push_memory {
     vector_tile<WIDTH, DEPTH> tile;
     int sums[3 * tile_shape<WIDTH, DEPTH>::SIZE];
-    uint32_t near[DIRECTIONS];
+    uint32_t near[reach_count(WIDTH)];
 
     __device__ __forceinline__ void load(const solve_view &s, int vector, const float frame[3],
                                          bool clear)
     {
-        near_load(s.pass.grid, blockIdx.x, near);
+        near_load<WIDTH>(s.pass.grid, blockIdx.x, near);
         for (int n = threadIdx.x; clear && n < 3 * tile_shape<WIDTH, DEPTH>::SIZE; n += blockDim.x)
             sums[n] = 0;
         __syncthreads();
@@ -134,6 +134,22 @@ static __device__ __forceinline__ void tell_largest(const solve_view &s, bool me
 {
     __syncwarp();
     raise(measure ? &s.control->expected : &s.control->largest, __float_as_uint(value));
+}
+
+/* Counted at the first nodes of stencils, whose sums are 0 before. */
+template <int WIDTH, int DEPTH>
+static __global__ void __launch_bounds__(THREADS) crowd_kernel(const solve_view s)
+{
+    const home mine = my_home(s.pass.grid);
+    const uint32_t *near = near_of<WIDTH>(s.pass.grid, blockIdx.x);
+    uint32_t most = 0;
+    for (uint32_t k = mine.first + threadIdx.x; k < mine.first + mine.count; k += THREADS) {
+        const tile_node n = stencil<WIDTH, DEPTH>(load_place(s.pass.p[k])).node(0, 0, 0);
+        solve_sums *node = s.sums[0] + (size_t)near[n.direction] * BLOCK_CELLS + (size_t)n.node;
+        most = max(most, (uint32_t)atomicAdd(&node->z, 1) + 1);
+    }
+    __syncwarp();
+    raise(&s.control->densest, most);
 }
 
 /* ---- H z: equations (7) and (8) ------------------------------------------------------------------ */
@@ -318,20 +334,17 @@ static __global__ void __launch_bounds__(THREADS)
 template <int WIDTH, int DEPTH>
 static __global__ void __launch_bounds__(THREADS) stall_kernel(const solve_view s)
 {
-    const grid_view &grid = s.pass.grid;
-    const home mine = my_home(grid);
+    const home mine = my_home(s.pass.grid);
+    const uint32_t *near = near_of<WIDTH>(s.pass.grid, blockIdx.x);
     for (uint32_t k = mine.first + threadIdx.x; k < mine.first + mine.count; k += THREADS) {
         const auto at = stencil_of<WIDTH, DEPTH>(s.pass, s.pass.p[k]);
         bool stands = false;
         for (int c = 0; c < DEPTH; c++)
             for (int b = 0; b < WIDTH; b++)
                 for (int i = 0; i < WIDTH; i++) {
-                    int n[3] = {at.cell[0] + i + 4, at.cell[1] + b + 4,
-                                DEPTH == 1 ? 4 : at.cell[2] + c + 4};
-                    int direction = (n[0] >> 2) + 3 * (n[1] >> 2) + 9 * (n[2] >> 2);
-                    int node = (n[0] & 3) + 4 * (n[1] & 3) + (DEPTH == 1 ? 0 : 16 * (n[2] & 3));
-                    uint32_t block = grid.near[blockIdx.x * DIRECTIONS + direction];
-                    float4 r = s.vector[SOLVE_AZ][(size_t)block * BLOCK_CELLS + (size_t)node];
+                    const tile_node n = at.node(i, b, c);
+                    float4 r = s.vector[SOLVE_AZ]
+                                       [(size_t)near[n.direction] * BLOCK_CELLS + (size_t)n.node];
                     stands = stands || __float_as_uint(r.w) == s.control->worst;
                 }
         if (stands)
@@ -351,6 +364,10 @@ template <int WIDTH, int DEPTH, bool AFFINE> struct launch {
     static void note(const solve_view *s, cudaStream_t stream)
     {
         note_kernel<AFFINE><<<node_groups(s), THREADS, 0, stream>>>(*s);
+    }
+    static void crowd(const solve_view *s, cudaStream_t stream)
+    {
+        crowd_kernel<WIDTH, DEPTH><<<s->pass.grid.home_count, THREADS, 0, stream>>>(*s);
     }
     static void prepare(const solve_view *s, int vector, cudaStream_t stream)
     {
@@ -388,6 +405,7 @@ template <int WIDTH, int DEPTH, bool AFFINE> struct launch {
     {
         solve_kernels k = {};
         k.note = note;
+        k.crowd = crowd;
         k.prepare = prepare;
         k.apply = apply;
         k.blocks = blocks;

@@ -2,7 +2,7 @@
  * Home blocks: which there are, which particles each has, and where they lie in memory.
  *
  * A sort builds the set of blocks anew, in a hash table of coordinates: first the homes of particles,
- * then the blocks around them. Within a home, particles are ordered by their rank in their column of cells,
+ * then the blocks behind them. Within a home, particles are ordered by their rank in their column of cells,
  * then by column, so that the lanes of a warp stand in different columns and seldom add to the same bank of
  * shared memory. Which particle of a cell gets which rank is left to chance: no result depends on it.
  */
@@ -30,6 +30,7 @@ typedef struct sort_view {
     uint32_t *key, *order;
     uint32_t count;
     size_t hash_size;
+    int width; /* of stencils */
 } sort_view;
 
 /* Whether the table turned out too small: then nothing more happens, and the host starts over. */
@@ -125,7 +126,7 @@ static __global__ void first_keys(const sort_view s, const int *x, const int *y,
     uint32_t k = blockIdx.x * SORT_THREADS + threadIdx.x;
     if (k >= s.count)
         return;
-    int cell[3] = {x[k], y[k], z[k]};
+    const int cell[3] = {x[k] - HOME_SHIFT, y[k] - HOME_SHIFT, z[k] - HOME_SHIFT};
     uint32_t home = find_or_add(s, make_int4(cell[0] >> 2, cell[1] >> 2, cell[2] >> 2, 0), HOMES, 0,
                                 s.home_capacity);
     for (int a = 0; a < 3; a++)
@@ -196,20 +197,18 @@ static __device__ uint32_t place_home(const sort_view &s, uint32_t home, uint32_
     return __shfl_sync(0xffffffffu, turn, 0);
 }
 
-/* The block in one direction of a home. In 2D there is only one layer. */
-static __device__ void find_near(const sort_view &s, uint32_t home, uint32_t turn, int direction,
-                                 uint32_t homes, bool planar)
+/* The block in one direction from a home. In 2D there is only one layer. */
+static __device__ uint32_t find_near(const sort_view &s, uint32_t home, int direction,
+                                     uint32_t homes, bool planar)
 {
+    const int side = reach_side(s.width), dz = direction / (side * side);
     int4 at = s.grid.at[home];
-    const int dz = direction / 9 - 1;
-    uint32_t number = NO_BLOCK;
-    if (!planar || dz == 0) {
-        at.x += direction % 3 - 1;
-        at.y += direction / 3 % 3 - 1;
-        at.z += dz;
-        number = find_or_add(s, at, BLOCKS, homes, s.block_capacity);
-    }
-    s.grid.near[turn * DIRECTIONS + (uint32_t)direction] = number;
+    if (planar && dz > 0)
+        return NO_BLOCK;
+    at.x += direction % side;
+    at.y += direction / side % side;
+    at.z += dz;
+    return find_or_add(s, at, BLOCKS, homes, s.block_capacity);
 }
 
 /* All there is to know of homes once every particle has one: a warp each, for as many as there may be. */
@@ -219,9 +218,9 @@ static __global__ void surround(const sort_view s, bool planar)
     const uint32_t homes = s.counters[HOMES];
     if (home >= homes || homes > s.home_capacity)
         return;
-    const uint32_t turn = place_home(s, home, lane, homes);
-    if (lane < DIRECTIONS)
-        find_near(s, home, turn, (int)lane, homes, planar);
+    const uint32_t turn = place_home(s, home, lane, homes), reached = reach_count(s.width);
+    if (lane < reached)
+        s.grid.near[turn * reached + lane] = find_near(s, home, (int)lane, homes, planar);
 }
 
 /* ---- Order ------------------------------------------------------------------------------------ */
@@ -372,7 +371,8 @@ static firn_status make_table(backend *s, size_t homes)
         size_t bytes;
     } wanted[] = {
         {&s->grid.list, homes * sizeof *s->grid.list},
-        {&s->grid.near, homes * DIRECTIONS * sizeof *s->grid.near},
+        {&s->grid.near,
+         homes * (size_t)reach_count(stencil_width(s->settings)) * sizeof *s->grid.near},
         {&s->grid.bodies, blocks * sizeof *s->grid.bodies},
         {&s->grid.node_bodies, blocks * sizeof *s->grid.node_bodies},
         {&s->grid.meeting, (blocks + 1) * sizeof *s->grid.meeting},
@@ -419,6 +419,7 @@ static sort_view view_of(backend *s)
     v.key = s->key;
     v.order = s->order;
     v.count = (uint32_t)s->count;
+    v.width = stencil_width(s->settings);
     return v;
 }
 
@@ -513,8 +514,11 @@ firn_status sort_particles(backend *s)
     s->grid.home_count = s->counted[HOMES];
     s->grid.block_count = s->counted[HOMES] + s->counted[BLOCKS];
     s->densest = s->counted[DENSEST];
+    for (int a = 0; a < 3 && !s->sorted; a++)
+        device_free(&s->start[a]);
     s->sorted = true;
-    s->places_known = false;
+    s->places_known = s->drifted = false;
+    s->steps_between_sorts = s->steps_since_sort;
     s->steps_since_sort = 0;
     return make_nodes(s);
 }

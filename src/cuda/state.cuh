@@ -9,8 +9,9 @@
  *    of a cell a unit: exact, and the same precision everywhere in space.
  * 3. Particles of a home block lie together in memory. Between sorts they may drift one cell out of their
  *    block: tiles have a margin of that. Whoever drifts farther asks for a sort before the next P2G.
- * 4. A block is 4 x 4 x 4 nodes (4 x 4 x 1 used in 2D). Home blocks come first; the blocks around them,
- *    which hold no particles, follow.
+ * 4. A block is 4 x 4 x 4 nodes (4 x 4 x 1 used in 2D), and the home of the particles in as many cells, one cell on:
+ *    drifted by a cell either way, their stencils begin in the block, and quadratic ones end in the next. Homes come
+ *    first; the blocks behind them, which hold no particles, follow.
  */
 #ifndef FIRN_CUDA_STATE_CUH
 #define FIRN_CUDA_STATE_CUH
@@ -37,12 +38,30 @@ enum { SPARE_BYTES = 64 << 20 }; /* for spare arrays, but one at least */
 
 enum {
     BLOCK_CELLS = 64,
-    DIRECTIONS = 27,
+    DIRECTIONS = 27, /* from a home to those around it */
+    HOME_SHIFT = 1,  /* cells from a block's first node to the home's first cell, along an axis */
     EIGHTHS = 8,     /* of a block, 2 x 2 x 2 cells each */
     PLACE_BITS = 26, /* of a cell */
 };
 
 #define NO_BLOCK UINT32_MAX
+
+/* Along an axis, the first cell of a home; a cell has the number of the first node of its stencils. */
+static __host__ __device__ inline int home_begin(int4 block, int axis)
+{
+    return 4 * (axis == 0 ? block.x : axis == 1 ? block.y : block.z) + HOME_SHIFT;
+}
+
+/* The blocks that the stencils of a home's particles may reach: so many along an axis, from the home's own on. */
+static __host__ __device__ constexpr int reach_side(int width)
+{
+    return width == 4 ? 3 : 2;
+}
+
+static __host__ __device__ constexpr int reach_count(int width)
+{
+    return reach_side(width) * reach_side(width) * reach_side(width);
+}
 
 /* Arrays of one 4-byte value a particle. What G2P reads lies together, from THETA_C to V_Z, and what P2G
  * reads, from XI to the end. */
@@ -124,7 +143,7 @@ typedef struct grid_view {
     uint32_t *first; /* home blocks: their particles */
     uint32_t *count;
     uint4 *list;           /* home blocks as they are taken: number, first particle, particles */
-    uint32_t *near;        /* of each of these: DIRECTIONS blocks around */
+    uint32_t *near;        /* of each of these: reach_count blocks that it reaches */
     collider_bits *bodies; /* within reach of a home's particles */
     collider_bits *node_bodies; /* within reach of a block's nodes */
     uint32_t *meeting;          /* how many blocks have nodes that a body may reach, then which */
@@ -330,12 +349,12 @@ struct backend {
     bool drifted;                                   /* too far for another step without a sort */
 
     device_bodies bodies;
-    solver *solver;    /* NULL before the first implicit step */
-    outcome *out;      /* on the GPU */
-    outcome *seen;     /* pinned, on the host */
-    pace_state *pace;  /* on the GPU */
-    pace_state *shown; /* pinned, on the host */
-    void *still;       /* of a copy that stands still: all its memory on the GPU */
+    struct solver *solver; /* NULL before the first implicit step */
+    outcome *out;          /* on the GPU */
+    outcome *seen;         /* pinned, on the host */
+    pace_state *pace;      /* on the GPU */
+    pace_state *shown;     /* pinned, on the host */
+    void *still;           /* of a copy that stands still: all its memory on the GPU */
     double largest_mass, least_mass, largest_strain;
     uint64_t steps;
     bool limits_known;
@@ -400,6 +419,12 @@ enum { BOX_VALUES = 6 };
 int *box_of(const backend *s);
 void box_launch(const backend *s, const pass_view *pass);
 firn_status box_read(const backend *s, int box[BOX_VALUES]);
+
+/* Nodes of a stencil along an axis. */
+static __host__ __device__ inline int stencil_width(const firn_settings *settings)
+{
+    return settings->kernel == FIRN_CUBIC ? 4 : 3;
+}
 
 /* From a cell's first node to its corner, in cells. */
 static inline double place_origin(const firn_settings *settings)

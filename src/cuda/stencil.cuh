@@ -11,14 +11,15 @@
 enum { THREADS = 256 };
 
 /*
- * The nodes that particles of one home block reach, drifted by up to a cell: -1 .. 4 + WIDTH - 1 along
- * each axis. The strides let 32 particles in 32 cells of a block hit 32 different banks with one node of
+ * The nodes that particles of one home reach, drifted by up to a cell: 4 + 2 + WIDTH - 1 along each axis, from the
+ * block's first on. The strides let 32 particles in 32 cells of a block hit 32 different banks with one node of
  * their stencils each, and any 8 of them different 16-byte banks.
  */
 template <int WIDTH, int DEPTH> struct tile_shape {
     static const int SIDE = WIDTH + 5;
     static const int LAYERS = DEPTH == 1 ? 1 : SIDE;
     static const int NODES = SIDE * SIDE * LAYERS;
+    static const int BLOCKS = reach_side(WIDTH); /* along an axis */
     static const int Y = 12, Z = 112;
     static const int SIZE = DEPTH == 1 ? Y * SIDE : Z * SIDE;
     static const int CENTRE =
@@ -45,17 +46,31 @@ struct tile_node {
     int at, direction, node;
 };
 
+template <int WIDTH, int DEPTH>
+static __device__ __forceinline__ tile_node tile_node_at(int x, int y, int z)
+{
+    using T = tile_shape<WIDTH, DEPTH>;
+    tile_node t;
+    t.at = x + T::Y * y + T::Z * z;
+    t.direction = (x >> 2) + T::BLOCKS * (y >> 2) + T::BLOCKS * T::BLOCKS * (z >> 2);
+    t.node = (x & 3) + 4 * (y & 3) + 16 * (z & 3);
+    return t;
+}
+
+/* Tiles of whole blocks are counted through as these lie in memory. */
 template <int WIDTH, int DEPTH> static __device__ __forceinline__ tile_node tile_node_of(uint32_t n)
 {
     using T = tile_shape<WIDTH, DEPTH>;
-    const uint32_t side = T::SIDE;
-    int x = (int)(n % side), y = (int)(n / side % side), z = (int)(n / (side * side));
-    tile_node t;
-    t.at = x + T::Y * y + T::Z * z;
-    int nx = x + 3, ny = y + 3, nz = DEPTH == 1 ? 4 : z + 3; /* counted from the block before */
-    t.direction = (nx >> 2) + 3 * (ny >> 2) + 9 * (nz >> 2);
-    t.node = (nx & 3) + 4 * (ny & 3) + 16 * (nz & 3);
-    return t;
+    if constexpr (T::SIDE == 8) {
+        const int node = n % (DEPTH == 1 ? 16 : 64), block = n / (DEPTH == 1 ? 16 : 64);
+        return tile_node_at<WIDTH, DEPTH>((node & 3) + 4 * (block & 1),
+                                          (node >> 2 & 3) + 4 * (block >> 1 & 1),
+                                          (node >> 4) + 4 * (block >> 2));
+    } else {
+        const uint32_t side = T::SIDE;
+        return tile_node_at<WIDTH, DEPTH>((int)(n % side), (int)(n / side % side),
+                                          (int)(n / (side * side)));
+    }
 }
 
 /* The nodes of a tile, shared out among the threads of a CUDA block. */
@@ -92,12 +107,20 @@ static __device__ __forceinline__ home my_home(const grid_view &grid)
     return home(grid.list[blockIdx.x]);
 }
 
-/* The blocks around the home of a place in the list, by the first threads: no need to know first which it is. */
+/* The blocks that the home of a place in the list reaches: no need to know first which it is. */
+template <int WIDTH>
+static __device__ __forceinline__ const uint32_t *near_of(const grid_view &grid, uint32_t turn)
+{
+    return grid.near + turn * reach_count(WIDTH);
+}
+
+/* By the first threads. */
+template <int WIDTH>
 static __device__ __forceinline__ void near_load(const grid_view &grid, uint32_t turn,
                                                  uint32_t *near)
 {
-    if (threadIdx.x < DIRECTIONS)
-        near[threadIdx.x] = grid.near[turn * DIRECTIONS + threadIdx.x];
+    if (threadIdx.x < reach_count(WIDTH))
+        near[threadIdx.x] = near_of<WIDTH>(grid, turn)[threadIdx.x];
 }
 
 /* The slots of a home are shared out from the begin of a page on, at or before the first of them: then each access
@@ -174,6 +197,13 @@ template <int WIDTH, int DEPTH> struct stencil {
         return cell[0] + 1 + T::Y * (cell[1] + 1) + (DEPTH == 1 ? 0 : T::Z * (cell[2] + 1));
     }
 
+    /* Node (i, j, k) of the stencil. */
+    __device__ __forceinline__ tile_node node(int i, int j, int k) const
+    {
+        return tile_node_at<WIDTH, DEPTH>(cell[0] + 1 + i, cell[1] + 1 + j,
+                                          DEPTH == 1 ? 0 : cell[2] + 1 + k);
+    }
+
     /* From the particle to node k of an axis, in cells. */
     __device__ __forceinline__ float way(int axis, int k) const
     {
@@ -235,9 +265,8 @@ static __device__ __forceinline__ void place_of(const pass_view &s, int4 block, 
                                                 double x[3])
 {
     for (int a = 0; a < 3; a++) {
-        int b = a == 0 ? block.x : a == 1 ? block.y : block.z;
-        x[a] =
-            a == 2 && s.planar ? 0 : (4.0 * b + s.origin + (double)at.e[a] * 0x1p-26) * s.cell_size;
+        double cells = home_begin(block, a) + s.origin + (double)at.e[a] * 0x1p-26;
+        x[a] = a == 2 && s.planar ? 0 : cells * s.cell_size;
     }
 }
 
@@ -379,7 +408,7 @@ struct particle_limits {
                             : value[k] > -INFINITY ? ordered_bits(value[k])
                                                    : 0;
             uint32_t most = warp_most(bits);
-            mine = lane == k ? most : mine;
+            mine = lane == (uint32_t)k ? most : mine;
         }
         if (mine > known)
             atomicMax(told(out), mine);

@@ -95,14 +95,8 @@ static firn_status prepare(backend *s, bool moves)
     if (!s->limits_known)
         find_limits(s);
     cudaEventRecord(s->mark[MARK_BEGIN], s->stream);
-    if (!s->sorted || s->drifted || s->steps_since_sort >= SORT_EVERY) {
-        bool first = !s->sorted;
-        s->steps_between_sorts = s->steps_since_sort;
+    if (!s->sorted || s->drifted || s->steps_since_sort >= SORT_EVERY)
         status = sort_particles(s);
-        for (int a = 0; a < 3 && status == FIRN_OK && first; a++)
-            device_free(&s->start[a]);
-        s->drifted = false;
-    }
     if (status == FIRN_OK && moves)
         status = bodies_move(s->colliders, &s->bodies, s->stream);
     if (status == FIRN_OK && s->count > 0 && s->bodies.set && (moves || s->steps_since_sort == 0)) {
@@ -298,6 +292,9 @@ static uint32_t steps_ahead(const backend *s, const step_batch *batch)
     uint32_t ahead = expected > since ? expected - since : 1 + since / 4;
     if (ahead > SORT_EVERY - since)
         ahead = SORT_EVERY - since;
+    const double before_pause = ceil(fmax(batch->pause_time - batch->time, 0) / dt) + 1;
+    if (before_pause < ahead)
+        ahead = (uint32_t)before_pause;
     return batch->wanted < ahead ? (uint32_t)batch->wanted : ahead;
 }
 
@@ -353,7 +350,7 @@ firn_status cuda_steps(backend *s, step_batch *batch, step_report *report)
 {
     *report = (step_report){};
     batch->steps = 0;
-    if (!s->sorted || s->steps == 0 || s->count == 0)
+    if (s->steps == 0 || s->count == 0)
         return FIRN_OK;
     firn_status status = prepare(s, false);
     if (status == FIRN_OK && batch->plan)
@@ -369,6 +366,8 @@ firn_status cuda_steps(backend *s, step_batch *batch, step_report *report)
     *s->shown = (pace_state){.most = s->most,
                              .cfl = batch->cfl,
                              .frame_time = batch->frame_time,
+                             .pause_time = batch->pause_time,
+                             .flow_speed = batch->flow_speed,
                              .time = batch->time,
                              .dt_limit = batch->dt_limit,
                              .wanted = ahead,

@@ -10,6 +10,7 @@ template <int WIDTH, int DEPTH, bool AFFINE>
 static __global__ void __launch_bounds__(THREADS) volumes_kernel(const pass_view s)
 {
     const home mine = my_home(s.grid);
+    const uint32_t *near = near_of<WIDTH>(s.grid, blockIdx.x);
     double cell_volume = s.cell_size * s.cell_size * (DEPTH == 1 ? 1 : s.cell_size);
     for (uint32_t k = mine.first + threadIdx.x; k < mine.first + mine.count; k += THREADS) {
         const particle q = s.p[k];
@@ -18,13 +19,9 @@ static __global__ void __launch_bounds__(THREADS) volumes_kernel(const pass_view
         for (int c = 0; c < DEPTH; c++)
             for (int b = 0; b < WIDTH; b++)
                 for (int i = 0; i < WIDTH; i++) {
-                    int n[3] = {at.cell[0] + i + 4, at.cell[1] + b + 4,
-                                DEPTH == 1 ? 4 : at.cell[2] + c + 4};
-                    int direction = (n[0] >> 2) + 3 * (n[1] >> 2) + 9 * (n[2] >> 2);
-                    int node = (n[0] & 3) + 4 * (n[1] & 3) + 16 * (n[2] & 3);
-                    uint32_t to = s.grid.near[blockIdx.x * DIRECTIONS + direction];
-                    int sum = fixed_low(
-                        *(unsigned long long *)node_at(s.grid, to, node, AFFINE ? 16 : 32));
+                    const tile_node n = at.node(i, b, c);
+                    int sum = fixed_low(*(unsigned long long *)node_at(s.grid, near[n.direction],
+                                                                       n.node, AFFINE ? 16 : 32));
                     mass += (double)at.w[0][i] * at.w[1][b] * at.w[2][c] * sum;
                 }
         q[VOLUME] = (float)(q[MASS] * cell_volume / (mass / s.mass_scale()));

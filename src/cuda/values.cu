@@ -184,8 +184,7 @@ static __global__ void get_places(const get_places_view p)
     for (int k = 0; k < g.width; k++) {
         double cells = (double)g.p[slot].place(k) * 0x1p-26 + p.origin;
         if (p.home.first) {
-            int4 at = p.at[p.home[slot]];
-            cells += 4.0 * (k == 0 ? at.x : k == 1 ? at.y : at.z);
+            cells += home_begin(p.at[p.home[slot]], k);
         } else {
             cells += p.start[k][slot];
         }
@@ -335,10 +334,8 @@ static __global__ void find_box(const box_view b, const pass_view pass)
         int low = INT32_MAX, high = INT32_MAX;
         if (k < b.count) {
             int cell = b.home.first ? b.p[k].place(a) >> PLACE_BITS : b.start[a][k];
-            if (b.home.first) {
-                int4 at = b.at[b.home[k]];
-                cell += 4 * (a == 0 ? at.x : a == 1 ? at.y : at.z);
-            }
+            if (b.home.first)
+                cell += home_begin(b.at[b.home[k]], a);
             low = cell >> 2;
             high = ~low;
         }
@@ -421,10 +418,8 @@ static __global__ void move_rows(const reshape_view v)
     for (int a = 0; a < 3; a++) {
         int at = v.from[slot].place(a);
         int cell = v.home.first ? at >> PLACE_BITS : v.start[a][slot];
-        if (v.home.first) {
-            int4 block = v.at[v.home[slot]];
-            cell += 4 * (a == 0 ? block.x : a == 1 ? block.y : block.z);
-        }
+        if (v.home.first)
+            cell += home_begin(v.at[v.home[slot]], a);
         v.to_start[a][r] = cell;
         v.to[r].place(a) = at & ((1 << PLACE_BITS) - 1);
     }

@@ -1,7 +1,7 @@
 /*
  * Snow that comes and goes: an emitter's stream has the mass, the speed and the density it should, ids
  * grow and stay unique, kill regions remove what they should and nothing else, and a run that is
- * resumed has the bits of one that was not.
+ * resumed, or taken step by step, has the bits of one that was not.
  */
 #include "physics.h"
 
@@ -185,6 +185,38 @@ static void test_resume(void **state)
     }
 }
 
+/* As many steps at a time as the backend likes, or one: among streams that begin, pause and end between frames. */
+static void test_in_a_row(void **state)
+{
+    (void)state;
+    for (int k = 0; k < CHOSEN; k++) {
+        method m = chosen[k];
+        firn_scene *scene =
+            make_scene(m,
+                       "  cell_size: %g\n  fps: 50\n"
+                       "snow:\n  - shape: {box: {center: [0, 0, 0], size: [0.04, 0.2, 0.1]}}\n"
+                       "    velocity: [4, 0, 0]\n    emit: {until: 0.013}\n"
+                       "  - shape: {box: {center: [0.1, 0.3, 0], size: [0.1, 0.04, 0.1]}}\n"
+                       "    velocity: [0, -9, 0]\n    emit: {start: 0.0271, count: 300}\n    "
+                       "material: wet\n%s",
+                       H, WORLD);
+        firn_sim_options options = backend_options();
+        firn_sim *rows, *single;
+        assert_int_equal(firn_sim_create(scene, &options, &rows), FIRN_OK);
+        assert_int_equal(firn_sim_create(scene, &options, &single), FIRN_OK);
+        for (int frame = 1; frame <= 2; frame++) {
+            assert_int_equal(firn_sim_advance_frame(rows, NULL, NULL), FIRN_OK);
+            while (firn_sim_time(single) < firn_sim_time(rows))
+                step(single);
+            assert_int_equal(firn_sim_steps(rows), firn_sim_steps(single));
+            assert_same(rows, single);
+        }
+        firn_sim_destroy(&rows);
+        firn_sim_destroy(&single);
+        firn_scene_destroy(&scene);
+    }
+}
+
 static void test_threads(void **state)
 {
     (void)state;
@@ -208,8 +240,9 @@ int main(int argc, char **argv)
 {
     use_backend(argc, argv);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_jet),    cmocka_unit_test(test_ends),    cmocka_unit_test(test_kill),
-        cmocka_unit_test(test_resume), cmocka_unit_test(test_threads),
+        cmocka_unit_test(test_jet),      cmocka_unit_test(test_ends),
+        cmocka_unit_test(test_kill),     cmocka_unit_test(test_resume),
+        cmocka_unit_test(test_in_a_row), cmocka_unit_test(test_threads),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
