@@ -124,6 +124,9 @@ extern const backend_ops cpu_backend, cuda_backend;
 extern const backend_ops ref2_backend, ref3_backend; /* one source, compiled for each dimension */
 
 /* By name ("auto" or NULL chooses for so many particles); NULL and a message when there is none. */
-const backend_ops *backend_find(const char *name, const firn_settings *settings, size_t particles);
+const backend_ops *backend_find(const char *name, const firn_scene *scene, size_t particles);
+
+/* Bytes that a run needs on the GPU at its peak. */
+double backend_gpu_bytes(const firn_scene *scene, size_t particles, double active_blocks);
 
 #endif

@@ -10,6 +10,7 @@
 #include "io/font.h"
 #include "io/vdb.h"
 #include "render/surface_set.h"
+#include "scene/model.h"
 #include "status.h"
 
 const char *firn_version(void)
@@ -42,35 +43,44 @@ double firn_gpu_free_bytes(void)
 
 /* ---- Backends -------------------------------------------------------------------------------- */
 
+double backend_gpu_bytes(const firn_scene *scene, size_t particles, double active_blocks)
+{
+    bool changes = scene->kill_count > 0;
+    for (size_t k = 0; k < scene->snow_count; k++)
+        changes = changes || scene->snow[k].emits;
+    return cuda_memory(&scene->settings, particles, (size_t)active_blocks) +
+           (changes ? cuda_reshape_memory(&scene->settings, particles) : 0);
+}
+
 /* The GPU when it can do the scene and has room for it; says which and why. */
-static const backend_ops *choose_backend(const firn_settings *settings, size_t particles)
+static const backend_ops *choose_backend(const firn_scene *scene, size_t particles)
 {
     const char *why, *gpu = cuda_device(&why);
     if (!gpu) {
         log_message(FIRN_LOG_DEBUG, "backend cpu: %s", why);
         return &cpu_backend;
     }
-    const size_t particles_per_block = 128; /* few: thin snow needs more blocks */
-    double needed = cuda_memory(settings, particles, 4 * particles / particles_per_block + 4096);
+    const double particles_per_block = 128; /* few: thin snow needs more blocks */
+    double needed =
+        backend_gpu_bytes(scene, particles, 4 * (double)particles / particles_per_block + 4096);
     double room = cuda_free_memory();
-    if (needed > room) {
+    if (particles > 0 && needed > room)
         log_message(FIRN_LOG_INFO, "backend cpu: %s has %.3g GB free, of the %.3g GB needed", gpu,
                     1e-9 * room, 1e-9 * needed);
-        return &cpu_backend;
-    }
-    log_message(FIRN_LOG_INFO, "backend cuda: %s, which has room for the %zu particles", gpu,
-                particles);
-    return &cuda_backend;
+    else if (particles > 0)
+        log_message(FIRN_LOG_INFO, "backend cuda: %s, which has room for the %zu particles", gpu,
+                    particles);
+    return needed > room ? &cpu_backend : &cuda_backend;
 }
 
-const backend_ops *backend_find(const char *name, const firn_settings *settings, size_t particles)
+const backend_ops *backend_find(const char *name, const firn_scene *scene, size_t particles)
 {
     if (!name || strcmp(name, "auto") == 0)
-        return choose_backend(settings, particles);
+        return choose_backend(scene, particles);
     if (strcmp(name, "cpu") == 0)
         return &cpu_backend;
     if (strcmp(name, "ref") == 0)
-        return settings->dimensions == 3 ? &ref3_backend : &ref2_backend;
+        return scene->settings.dimensions == 3 ? &ref3_backend : &ref2_backend;
     const char *why;
     if (strcmp(name, "cuda") == 0) {
         if (cuda_device(&why))

@@ -48,8 +48,7 @@ static void warn_of_colliders(const firn_sim *sim)
 firn_status sim_make(const firn_scene *scene, const firn_sim_options *options, size_t count,
                      firn_sim **out)
 {
-    const backend_ops *ops =
-        backend_find(options ? options->backend : NULL, &scene->settings, count);
+    const backend_ops *ops = backend_find(options ? options->backend : NULL, scene, count);
     if (!ops)
         return FIRN_USAGE;
     if (scene->settings.integrator == FIRN_SEMI_IMPLICIT && !ops->has_solver)

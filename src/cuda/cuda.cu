@@ -117,7 +117,12 @@ void cuda_destroy(backend **self)
 
 static firn_status make_tools(backend *s)
 {
-    firn_status status = cuda_check(cudaStreamCreate(&s->stream), "starting");
+    int processors = 0;
+    firn_status status = cuda_check(
+        cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, 0), "starting");
+    s->processors = (uint32_t)processors;
+    if (status == FIRN_OK)
+        status = cuda_check(cudaStreamCreate(&s->stream), "starting");
     for (int k = 0; k < MARKS && status == FIRN_OK; k++)
         status = cuda_check(cudaEventCreate(&s->mark[k]), "starting");
     if (status == FIRN_OK)
@@ -215,12 +220,15 @@ firn_status cuda_resize(backend *s, size_t count)
     return status;
 }
 
+/* Sorting takes two numbers a particle; cells before the first sort, three. */
+static double particle_memory(const firn_settings *settings, size_t particles)
+{
+    const int kept = transfer_is_affine(settings->transfer) ? ARRAYS_AFFINE : ARRAYS_FLIP;
+    return 4.0 * (kept + spare_arrays(particles, kept) + 2 + 3) * (double)particles;
+}
+
 double cuda_memory(const firn_settings *settings, size_t particles, size_t active_blocks)
 {
-    bool affine = transfer_is_affine(settings->transfer);
-    int kept = affine ? ARRAYS_AFFINE : ARRAYS_FLIP;
-    double arrays =
-        kept + 2 + spare_arrays(particles, kept) + 3; /* sorting; cells before the first sort */
     double homes = (double)particles / 128 + 1024, blocks = 4 * homes + 4096;
     double per_home =
                reach_count(stencil_width(settings)) * 4 + BLOCK_CELLS * 4 + EIGHTHS * 4 + 4 + 2 * 8,
@@ -229,6 +237,11 @@ double cuda_memory(const firn_settings *settings, size_t particles, size_t activ
     double solving = settings->integrator == FIRN_EXPLICIT
                          ? 0
                          : solver_memory(settings, (double)particles, nodes);
-    return 4 * arrays * (double)particles + homes * per_home + blocks * per_block +
-           nodes * (affine ? 16 : 32) + solving;
+    return particle_memory(settings, particles) + homes * per_home + blocks * per_block +
+           nodes * (transfer_is_affine(settings->transfer) ? 16 : 32) + solving;
+}
+
+double cuda_reshape_memory(const firn_settings *settings, size_t particles)
+{
+    return particle_memory(settings, particles) + sizeof(uint32_t) * (double)particles;
 }

@@ -16,8 +16,9 @@ const char *cuda_device(const char **why);
 /* Bytes of its memory that are free now; 0 without a GPU. */
 double cuda_free_memory(void);
 
-/* Bytes that a run needs on the GPU. */
+/* Bytes that a run needs on the GPU; and in addition while particles come or go, as all are then moved. */
 double cuda_memory(const firn_settings *settings, size_t particles, size_t active_blocks);
+double cuda_reshape_memory(const firn_settings *settings, size_t particles);
 
 firn_status cuda_create(const backend_problem *problem, backend **out);
 void cuda_destroy(backend **self);

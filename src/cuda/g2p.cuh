@@ -7,9 +7,9 @@
 #include "cuda/stencil.cuh"
 #include "method/step07_deformation.h"
 
-/* Threads of a CUDA block and blocks of a processor, tuned on an H200. */
+/* Threads of a CUDA block and blocks a processor, tuned on an H200. */
 enum { G2P_THREADS = 128, G2P_BLOCKS = 5 };
-enum { COLLIDE_THREADS = 128, COLLIDE_BLOCKS = 528, TRY_BLOCKS = 264 };
+enum { COLLIDE_THREADS = 128, COLLIDE_BLOCKS = 4, TRY_BLOCKS = 2 };
 
 /* What a particle gathers: v is sum w v_i, or sum w (v_i - alpha v_i^n) for FLIP; grad per cell. */
 struct gathered {
@@ -515,23 +515,24 @@ static __global__ void __launch_bounds__(G2P_THREADS, G2P_BLOCKS) g2p_kernel(con
         if (meets)
             list_touching(s, touches, k);
     }
-    limits.tell(s.out, known);
+    if (begin + warp < end) /* else this warp met nobody */
+        limits.tell(s.out, known);
 }
 
 /* Steps 9 and 10 of the particles that may touch a body: code for bodies takes so many registers that it
  * would slow down all the others. */
-static __global__ void __launch_bounds__(COLLIDE_THREADS, 4) collide_kernel(const pass_view s)
+static __global__ void __launch_bounds__(COLLIDE_THREADS, COLLIDE_BLOCKS)
+    collide_kernel(const pass_view s)
 {
     await_previous();
     const g2p_order order(s);
     const strides by(s);
     const uint32_t known = *(volatile uint32_t *)particle_limits::told(s.out),
-                   touching = s.out->touching;
-    if (!order.is_due())
+                   touching = s.out->touching, first = blockIdx.x * COLLIDE_THREADS + threadIdx.x;
+    if (!order.is_due() || (first & ~31u) >= touching)
         return;
     particle_limits limits;
-    for (uint32_t n = blockIdx.x * COLLIDE_THREADS + threadIdx.x; n < touching;
-         n += gridDim.x * COLLIDE_THREADS) {
+    for (uint32_t n = first; n < touching; n += gridDim.x * COLLIDE_THREADS) {
         uint32_t k = s.touching[n];
         vec v = load_velocity(s.p[k]);
         place at = load_place(s.p[k]);
@@ -578,7 +579,7 @@ template <int WIDTH> static __device__ bool reaches_wild(const pass_view &s, uin
 /* Everything at once for the blocks that reach wild nodes, and no particle changes. Each warp looks at a home
  * of its own; then all threads go through those that do, seldom any. */
 template <int WIDTH, int DEPTH, bool AFFINE, bool FITS>
-static __global__ void __launch_bounds__(THREADS, 2) try_kernel(const pass_view s)
+static __global__ void __launch_bounds__(THREADS, TRY_BLOCKS) try_kernel(const pass_view s)
 {
     const uint32_t warps = THREADS / 32, warp = threadIdx.x / 32;
     __shared__ velocity_tile<WIDTH, DEPTH, AFFINE> tile;

@@ -4,8 +4,8 @@
 
 #include "cuda/grid_node.cuh"
 
-/* CUDA blocks: enough to fill an H200, with room for both kernels side by side. */
-enum { GRID_BLOCKS = 792, GRID_BODIES_BLOCKS = 1056 };
+/* CUDA blocks a processor, with room for both kernels side by side. */
+enum { GRID_BLOCKS = 6, GRID_BODIES_BLOCKS = 8 };
 
 /* The bodies within `reach` cells, along each axis, of a place in a block. */
 static __device__ collider_bits bodies_near(const pass_view &s, int4 at, const double place[3],
@@ -111,7 +111,8 @@ static __global__ void __launch_bounds__(THREADS) grid_kernel(const pass_view s)
 /* The blocks that a body may reach: code for bodies takes so many registers that it would slow down all the
  * others. It works beside grid_kernel: when that has begun, P2G has ended. */
 template <int WIDTH, bool AFFINE>
-static __global__ void __launch_bounds__(BLOCK_CELLS, 8) grid_bodies_kernel(const pass_view s)
+static __global__ void __launch_bounds__(BLOCK_CELLS, GRID_BODIES_BLOCKS)
+    grid_bodies_kernel(const pass_view s)
 {
     const int node = threadIdx.x;
     const uint32_t count = s.halted() ? 0 : s.grid.meeting[0];

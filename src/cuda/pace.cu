@@ -122,7 +122,7 @@ static __device__ particle_most gather_most(const outcome *out)
     return r.most;
 }
 
-enum { CLEAR_BLOCKS = 528 };
+enum { CLEAR_BLOCKS = 4 }; /* a processor */
 
 static __device__ void account(pace_state *p, const outcome *out, const particle_most &most)
 {
@@ -236,8 +236,8 @@ void pace_turn_launch(const pass_view *pass, const pace_rules *rules, pace_state
     size_t words = (size_t)pass->grid.block_count * BLOCK_CELLS * bytes / sizeof(uint4);
     size_t blocks = (words + THREADS - 1) / THREADS;
     launch_behind(pass->overlaps, turn_kernel,
-                  (unsigned)(blocks < CLEAR_BLOCKS ? blocks : CLEAR_BLOCKS), THREADS, stream,
-                  pass->out, *rules, p, (uint4 *)pass->grid.nodes, words, pass->bodies != NULL);
+                  enough_blocks(blocks, pass->processors, CLEAR_BLOCKS), THREADS, stream, pass->out,
+                  *rules, p, (uint4 *)pass->grid.nodes, words, pass->bodies != NULL);
 }
 
 void pace_end_launch(const pass_view *pass, pace_state *p, cudaStream_t stream)

@@ -3,7 +3,7 @@
 #include "cuda/solve.cuh"
 #include "method/step06_solve.h"
 
-enum { ROW_GROUPS = 1056 }; /* CUDA blocks at most: each ends with additions to one sum */
+enum { ROW_BLOCKS = 8 }; /* a processor, at most: each ends with additions to one sum */
 
 /* ---- A node -------------------------------------------------------------------------------------- */
 
@@ -362,6 +362,6 @@ static void launch_pass(const solve_view *s, solve_rows pass, unsigned groups, c
 void solve_rows_launch(const solve_view *s, solve_rows pass, cudaStream_t stream)
 {
     const uint32_t blocks = THREADS / BLOCK_CELLS;
-    uint32_t groups = (s->pass.grid.block_count + blocks - 1) / blocks;
-    launch_pass<0>(s, pass, groups < ROW_GROUPS ? groups : ROW_GROUPS, stream);
+    const uint32_t groups = (s->pass.grid.block_count + blocks - 1) / blocks;
+    launch_pass<0>(s, pass, enough_blocks(groups, s->pass.processors, ROW_BLOCKS), stream);
 }

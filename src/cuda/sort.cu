@@ -301,7 +301,7 @@ static __global__ void keep_homes(const sort_view s, homes_view home)
 
 /* ---- On the host ------------------------------------------------------------------------------ */
 
-enum { CLEAR_GROUPS = 528 };
+enum { CLEAR_BLOCKS = 4 }; /* a processor */
 
 static unsigned groups(size_t items)
 {
@@ -427,9 +427,8 @@ static sort_view view_of(backend *s)
 static void launch_keys(backend *s)
 {
     const sort_view v = view_of(s);
-    const unsigned wanted = groups(s->hash_size / 2),
-                   clearing = wanted < CLEAR_GROUPS ? wanted : CLEAR_GROUPS;
-    clear_table<<<clearing, SORT_THREADS, 0, s->stream>>>(v);
+    clear_table<<<enough_blocks(groups(s->hash_size / 2), s->processors, CLEAR_BLOCKS),
+                  SORT_THREADS, 0, s->stream>>>(v);
     if (s->sorted && s->old.home_count > 0)
         next_keys<<<s->old.home_count, SORT_THREADS, 0, s->stream>>>(v, s->old);
     else if (!s->sorted && s->count > 0)
@@ -459,7 +458,7 @@ static void launch_moves(backend *s)
     s->p.first += by * PAGE_SLOTS;
     s->home.first = (uint32_t *)s->pages + (up ? 0 : all * PAGE_SLOTS);
     if (s->count > 0)
-        keep_homes<<<CLEAR_GROUPS, SORT_THREADS, 0, s->stream>>>(v, s->home);
+        keep_homes<<<s->processors * CLEAR_BLOCKS, SORT_THREADS, 0, s->stream>>>(v, s->home);
 }
 
 /* The order is found and taken while the host waits only for the numbers of blocks. */

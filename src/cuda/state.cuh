@@ -222,8 +222,9 @@ typedef struct pass_view {
     float gravity[3];
     float reach; /* cells from a particle to the farthest node of its stencil, along an axis */
     bool planar;
-    bool fits;     /* slopes are those of MLS */
-    bool overlaps; /* kernels are launched close behind each other: launch.cuh */
+    bool fits;           /* slopes are those of MLS */
+    bool overlaps;       /* kernels are launched close behind each other: launch.cuh */
+    uint32_t processors; /* of the GPU */
     stress_series_plan series;
     bool in_row; /* of steps: whether anything is to be done is known on the GPU only */
 
@@ -321,6 +322,7 @@ struct backend {
     bool affine; /* particles have B */
     size_t node_bytes;
     bool overlaps; /* see pass_view */
+    uint32_t processors;
     kernels run;
     cudaStream_t stream;
     cudaEvent_t mark[MARKS];
@@ -367,6 +369,14 @@ firn_status cuda_check(cudaError_t error, const char *what);
 /* Memory on the GPU. A failure names how much was asked for. */
 firn_status device_allocate(void *pointer, size_t bytes, const char *what);
 void device_free(void *pointer);
+
+/* CUDA blocks for a kernel that needs no certain number of them: as many as there is work for, but no more than fit on
+ * a processor at a time. */
+static inline unsigned enough_blocks(size_t wanted, uint32_t processors, unsigned a_processor)
+{
+    const size_t most = (size_t)processors * a_processor;
+    return (unsigned)(wanted < most ? wanted : most);
+}
 
 /* How many arrays a sort of so many particles moves at a time. */
 int spare_arrays(size_t particles, int arrays);

@@ -59,6 +59,7 @@ static pass_view pass_of(backend *s)
     pass.planar = s->settings->dimensions == 2;
     pass.fits = s->settings->transfer == FIRN_MLS;
     pass.overlaps = s->overlaps;
+    pass.processors = s->processors;
     return pass;
 }
 

@@ -41,11 +41,12 @@ template <int WIDTH, int DEPTH, firn_transfer TRANSFER> struct launch {
     static void grid(const pass_view *s, cudaStream_t stream)
     {
         const uint32_t blocks = THREADS / BLOCK_CELLS,
-                       wanted = (s->grid.block_count + blocks - 1) / blocks,
-                       groups = wanted < GRID_BLOCKS ? wanted : GRID_BLOCKS;
-        launch_behind(s->overlaps, grid_kernel<WIDTH, AFFINE>, groups, THREADS, stream, *s);
+                       wanted = (s->grid.block_count + blocks - 1) / blocks;
+        launch_behind(s->overlaps, grid_kernel<WIDTH, AFFINE>,
+                      enough_blocks(wanted, s->processors, GRID_BLOCKS), THREADS, stream, *s);
         if (s->bodies)
-            launch_behind(s->overlaps, grid_bodies_kernel<WIDTH, AFFINE>, GRID_BODIES_BLOCKS,
+            launch_behind(s->overlaps, grid_bodies_kernel<WIDTH, AFFINE>,
+                          enough_blocks(s->grid.block_count, s->processors, GRID_BODIES_BLOCKS),
                           BLOCK_CELLS, stream, *s);
     }
     static void g2p(const pass_view *s, cudaStream_t stream)
@@ -53,12 +54,14 @@ template <int WIDTH, int DEPTH, firn_transfer TRANSFER> struct launch {
         launch_behind(s->overlaps, g2p_kernel<WIDTH, DEPTH, AFFINE, FITS>, s->grid.home_count,
                       G2P_THREADS, stream, *s);
         if (s->bodies)
-            launch_behind(s->overlaps, collide_kernel, COLLIDE_BLOCKS, COLLIDE_THREADS, stream, *s);
+            launch_behind(s->overlaps, collide_kernel, s->processors * COLLIDE_BLOCKS,
+                          COLLIDE_THREADS, stream, *s);
     }
     static void try_g2p(const pass_view *s, cudaStream_t stream)
     {
-        launch_behind(s->overlaps, try_kernel<WIDTH, DEPTH, AFFINE, FITS>, TRY_BLOCKS, THREADS,
-                      stream, *s);
+        launch_behind(s->overlaps, try_kernel<WIDTH, DEPTH, AFFINE, FITS>,
+                      enough_blocks(s->grid.home_count, s->processors, TRY_BLOCKS), THREADS, stream,
+                      *s);
     }
     static void volumes(const pass_view *s, cudaStream_t stream)
     {

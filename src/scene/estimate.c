@@ -406,48 +406,74 @@ static void estimate_time(const census *c, const backend_ops *ops)
     e->seconds = e->steps * ns * 1e-9;
 }
 
-/* Objects that were not sampled count like one compact block of cells. */
+/* Objects that were not sampled count like one compact block of cells, so long on each side, and with what its stencils
+ * reach. */
+static double uncounted_side(const census *c)
+{
+    return pow(c->uncounted_cells, 1.0 / c->scene->settings.dimensions);
+}
+
+static int stencil_reach(const firn_settings *s)
+{
+    return s->kernel == FIRN_CUBIC ? 3 : 2;
+}
+
+/* Of nodes that particles touch. */
+static double active_blocks(const census *c)
+{
+    const firn_settings *s = &c->scene->settings;
+    double side = uncounted_side(c) + stencil_reach(s);
+    return (double)cell_set_blocks(&c->bases, s->dimensions, BLOCK_WIDTH) +
+           (c->uncounted_cells > 0 ? pow(side / BLOCK_WIDTH + 1, s->dimensions) : 0);
+}
+
 static void estimate_space(census *c, const backend_ops *ops)
 {
     const firn_settings *s = &c->scene->settings;
     firn_estimate *e = c->estimate;
-    int d = s->dimensions, reach = s->kernel == FIRN_CUBIC ? 3 : 2;
-    double side = pow(c->uncounted_cells, 1.0 / d);
-    bool uncounted = c->uncounted_cells > 0;
+    int d = s->dimensions, reach = stencil_reach(s);
     cell_set_grow(&c->bases, d, 0, reach);
     e->occupied_cells = c->cells.count + (size_t)c->uncounted_cells;
-    e->active_nodes = c->bases.count + (size_t)(uncounted ? pow(side + reach, d) : 0);
+    e->active_nodes =
+        c->bases.count + (size_t)(c->uncounted_cells > 0 ? pow(uncounted_side(c) + reach, d) : 0);
     e->particles_per_cell = (double)e->particles / (double)e->occupied_cells;
-    double blocks = uncounted ? pow((side + reach) / BLOCK_WIDTH + 1, d) : 0;
     e->frame_bytes = FRAME_COPIES * (double)e->particles * frame_bytes(s);
     e->memory_bytes =
         PROGRAM_BYTES + e->frame_bytes + (double)e->particles * ID_BYTES +
         WRITING_BYTES * fmin((double)e->particles, WRITING_ROWS) +
-        ops->memory(s, e->particles, cell_set_blocks(&c->bases, d, BLOCK_WIDTH) + (size_t)blocks);
+        (ops == &cuda_backend ? backend_gpu_bytes(c->scene, e->particles, active_blocks(c))
+                              : ops->memory(s, e->particles, (size_t)active_blocks(c)));
 }
 
 /* Whether the GPU has room, and for how many particles it has. */
 static void warn_gpu(const census *c, const backend_ops *ops)
 {
-    const firn_settings *s = &c->scene->settings;
     firn_estimate *e = c->estimate;
     if (ops != &cuda_backend || e->particles == 0)
         return;
-    double blocks = (double)cell_set_blocks(&c->bases, s->dimensions, BLOCK_WIDTH);
-    double needed = cuda_memory(s, e->particles, (size_t)blocks), room = cuda_free_memory();
-    if (needed > room)
-        warn(e,
-             "the GPU has %.3g GB free, and this needs %.3g GB of them: at most about %.0f "
-             "particles "
-             "fit (simulation.resolution scales their number)",
-             1e-9 * room, 1e-9 * needed, (double)e->particles * room / needed);
+    const double count = (double)e->particles, room = cuda_free_memory();
+    const double blocks = active_blocks(c);
+    const double needed = backend_gpu_bytes(c->scene, e->particles, blocks);
+    if (needed <= room)
+        return;
+    double fits = 0, too_many = count;
+    while (too_many - fits > 1e-3 * count) {
+        const double some = 0.5 * (fits + too_many),
+                     bytes = backend_gpu_bytes(c->scene, (size_t)some, blocks * some / count);
+        *(bytes <= room ? &fits : &too_many) = some;
+    }
+    warn(e,
+         "the GPU has %.3g GB free, of the %.3g GB needed: at most about %.0f particles fit "
+         "(simulation.resolution scales their number)",
+         1e-9 * room, 1e-9 * needed, fits);
 }
 
 firn_status firn_scene_estimate(const firn_scene *scene, const firn_sim_options *options,
                                 firn_estimate *estimate)
 {
     *estimate = (firn_estimate){0};
-    const backend_ops *ops = backend_find(options ? options->backend : NULL, &scene->settings, 0);
+    const char *name = options ? options->backend : NULL;
+    const backend_ops *ops = backend_find(name, scene, 0);
     if (!ops)
         return FIRN_USAGE;
     if (scene->snow_count == 0)
@@ -460,6 +486,7 @@ firn_status firn_scene_estimate(const firn_scene *scene, const firn_sim_options 
     if (status == FIRN_OK)
         status = count_emitters(&c);
     if (status == FIRN_OK) {
+        ops = backend_find(name, scene, estimate->particles); /* now that they are counted */
         estimate_materials(&c);
         warn_still(&c);
         estimate_time(&c, ops);
