@@ -244,11 +244,17 @@ static __attribute__((noinline)) vec stop_lanes(vec v, real stretch, real J_P, l
     return v;
 }
 
-/* The return map for the lanes that yield. In 2D the third row and column stay those of the identity:
- * the SVD would give them back rounded, and they are not saved. */
-FN void return_particles(particles *p, lane_mask yields, int dimensions)
+/* The return map for the lanes that yield. In 2D the third row and column stay those of the identity: it would give
+ * them back rounded, and they are not saved. */
+FN void return_particles(particles *p, lane_mask yields, mat E, real det, int dimensions)
 {
-    deformation after = step07_return(p->F_E, p->J_P, p->theta_c, p->theta_s);
+    lane_mask near = step07_is_near(E, det);
+    deformation after = step07_return_near(p->F_E, E, p->J_P, p->theta_c, p->theta_s);
+    if (__builtin_expect(lane_any(yields & lane_not(near)), 0)) {
+        deformation far = step07_return(p->F_E, p->J_P, p->theta_c, p->theta_s);
+        after.F_E = mat_select(near, after.F_E, far.F_E);
+        after.J_P = lane_select(near, after.J_P, far.J_P);
+    }
     for (int i = 0; i < dimensions; i++)
         for (int j = 0; j < dimensions; j++)
             p->F_E.m[i][j] = lane_select(yields, after.F_E.m[i][j], p->F_E.m[i][j]);
@@ -278,9 +284,11 @@ FN void update_particles(const cpu_pass *pass, cpu_block *block, uint32_t first,
     const uint32_t *order = pass->order + block->first + first;
     real inv_h = real_of(1 / (float)pass->cell_size);
     p->F_E = mat_mad(p->F_E, inv_h * pass->dt, mat_mul(g->grad_v, p->F_E));
-    lane_mask yields = step07_yields(p->F_E, p->theta_c, p->theta_s);
+    mat E = step07_strain(p->F_E);
+    real det = mat_det(p->F_E);
+    lane_mask yields = step07_beyond(E, det, p->theta_c, p->theta_s);
     if (lane_any(yields))
-        return_particles(p, yields, dimensions);
+        return_particles(p, yields, E, det, dimensions);
     for (int a = 0; a < 3; a++)
         p->v.e[a] = affine ? g->v.e[a] : g->v.e[a] + pass->blend * p->v.e[a];
     if (block->near_cells)

@@ -241,9 +241,11 @@ static __device__ __noinline__ void note_bad(outcome *out, uint32_t row, float s
 
 /* The end of step 7 for a particle that yields. In 2D the third row and column stay as they are. */
 static __device__ __forceinline__ deformation return_particle(const pass_view &s, const mat &F,
-                                                              float J, float theta_c, float theta_s)
+                                                              const strain &e, float J,
+                                                              float theta_c, float theta_s)
 {
-    deformation r = step07_return(F, J, theta_c, theta_s);
+    deformation r = step07_is_near(e.E, e.J) ? step07_return_near(F, e.E, J, theta_c, theta_s)
+                                             : step07_return(F, J, theta_c, theta_s);
     for (int i = 0; i < 3 && s.planar; i++) {
         r.F_E.m[i][2] = F.m[i][2];
         r.F_E.m[2][i] = F.m[2][i];
@@ -429,7 +431,7 @@ update(const pass_view &s, const strides &by, const home &mine, bool meets, uint
     F = mat_mad(F, by.cells, mat_mul(from.grad, F));
     strain e(F);
     if (step07_beyond(e.E, e.J, theta_c, theta_s)) {
-        deformation r = return_particle(s, F, J, theta_c, theta_s);
+        deformation r = return_particle(s, F, e, J, theta_c, theta_s);
         F = r.F_E;
         J = r.J_P;
         e = strain(F);
@@ -556,7 +558,7 @@ static __device__ __forceinline__ void try_particle(const pass_view &s, uint32_t
     r.F_E = mat_mad(r.F_E, s.inv_h * s.dt(), mat_mul(from.grad, r.F_E));
     const strain e(r.F_E);
     if (step07_beyond(e.E, e.J, q[THETA_C], q[THETA_S]))
-        r = return_particle(s, r.F_E, r.J_P, q[THETA_C], q[THETA_S]);
+        r = return_particle(s, r.F_E, e, r.J_P, q[THETA_C], q[THETA_S]);
     vec v = AFFINE ? from.v : vec_mad(from.v, s.blend, load_velocity(q));
     if (s.bodies && s.grid.bodies[block] && may_touch(s, block, at))
         collide_at(s, block, &at, &v);

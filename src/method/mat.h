@@ -63,6 +63,14 @@ FN mat mat_mad(mat a, real s, mat b)
     return a;
 }
 
+FN mat mat_select(lane_mask mask, mat a, mat b)
+{
+    for (int i = 0; i < FIRN_DIM; i++)
+        for (int j = 0; j < FIRN_DIM; j++)
+            a.m[i][j] = lane_select(mask, a.m[i][j], b.m[i][j]);
+    return a;
+}
+
 FN mat mat_transpose(mat a)
 {
     mat r;

@@ -23,6 +23,12 @@ typedef struct deformation {
  * is turned inside out keeps its sign. */
 #define STEP07_J_P_LIMIT 1e9
 
+FN real step07_J_P_in_range(real J_P)
+{
+    real least = real_of(R(1 / STEP07_J_P_LIMIT)), most = real_of(R(STEP07_J_P_LIMIT));
+    return lane_select(J_P > R(0), real_clamp(J_P, least, most), J_P);
+}
+
 /* The return map alone: F_hat and J_P before, F_E and J_P after */
 FN deformation step07_return(mat F_hat, real J_P, real theta_c, real theta_s)
 {
@@ -38,10 +44,39 @@ FN deformation step07_return(mat F_hat, real J_P, real theta_c, real theta_s)
         after *= r.s.sigma.e[i];
     }
     r.F_E = mat_add(F_hat, svd_compose(r.s.U, pulled_back, r.s.V));
-    r.J_P = J_P * (before / after);
-    r.J_P = lane_select(
-        r.J_P > R(0),
-        real_clamp(r.J_P, real_of(R(1 / STEP07_J_P_LIMIT)), real_of(R(STEP07_J_P_LIMIT))), r.J_P);
+    r.J_P = step07_J_P_in_range(J_P * (before / after));
+    return r;
+}
+
+/*
+ * The same without U, for small strains E = F_hat^T F_hat - I and det F_hat > 0: V are the eigenvectors of E, whose digits
+ * E has where F_hat^T F_hat has not, and
+ *
+ *     F_hat + U (S_c - S) V^T = F_hat + F_hat V (S_c / S - 1) V^T
+ *
+ * Leaves r.s alone.
+ */
+FN lane_mask step07_is_near(mat E, real det)
+{
+    return (mat_dot(E, E) <= R(0.25)) & (det > R(0));
+}
+
+FN deformation step07_return_near(mat F_hat, mat E, real J_P, real theta_c, real theta_s)
+{
+    deformation r;
+    mat V = svd_eigenvectors(E);
+    vec pulled_back; /* S_c / S - 1: exactly 0 where nothing is beyond the bounds */
+    real change = real_of(1);
+    for (int i = 0; i < FIRN_DIM; i++) {
+        vec v = mat_column(V, i);
+        real sigma2 = real_max(R(1) + vec_dot(v, mat_vec(E, v)), real_of(R(0.25)));
+        real inv_sigma = real_rsqrt(sigma2), sigma = sigma2 * inv_sigma;
+        real clamped = real_clamp(sigma, R(1) - theta_c, R(1) + theta_s);
+        pulled_back.e[i] = (clamped - sigma) * inv_sigma;
+        change *= R(1) + pulled_back.e[i];
+    }
+    r.F_E = mat_add(F_hat, mat_mul(F_hat, svd_compose_symmetric(V, pulled_back)));
+    r.J_P = step07_J_P_in_range(J_P / change);
     return r;
 }
 
@@ -74,12 +109,16 @@ FN lane_mask step07_beyond(mat E, real det, real theta_c, real theta_s)
     return lane_not(step07_positive(above) & step07_positive(below) & (det > R(0)));
 }
 
+/* E from G = F_hat - I keeps the digits that the bounds are made of. */
+FN mat step07_strain(mat F_hat)
+{
+    mat G = mat_sub(F_hat, mat_identity());
+    return mat_add(mat_t_mul(G, G), mat_add(G, mat_transpose(G)));
+}
+
 FN lane_mask step07_yields(mat F_hat, real theta_c, real theta_s)
 {
-    /* E from G = F_hat - I keeps the digits that the bounds are made of. */
-    mat G = mat_sub(F_hat, mat_identity());
-    mat E = mat_add(mat_t_mul(G, G), mat_add(G, mat_transpose(G)));
-    return step07_beyond(E, mat_det(F_hat), theta_c, theta_s);
+    return step07_beyond(step07_strain(F_hat), mat_det(F_hat), theta_c, theta_s);
 }
 
 FN deformation step07_deform(mat grad_v, real dt, mat F_E, real J_P, real theta_c, real theta_s)

@@ -28,6 +28,20 @@ FN mat svd_compose(mat U, vec d, mat V)
     return mat_mul_t(mat_mul_diagonal(U, d), V);
 }
 
+/* V diag(d) V^T */
+FN mat svd_compose_symmetric(mat V, vec d)
+{
+    mat scaled = mat_mul_diagonal(V, d), r;
+    for (int i = 0; i < FIRN_DIM; i++)
+        for (int j = 0; j <= i; j++) {
+            real sum = scaled.m[i][0] * V.m[j][0];
+            for (int k = 1; k < FIRN_DIM; k++)
+                sum += scaled.m[i][k] * V.m[j][k];
+            r.m[i][j] = r.m[j][i] = sum;
+        }
+    return r;
+}
+
 /* R = U V^T, the rotation in F = R S. */
 FN mat svd_polar(svd s)
 {
