@@ -15,8 +15,8 @@ template <int WIDTH, int DEPTH> struct newton_memory {
     __device__ __forceinline__ void load(const solve_view &s)
     {
         near_load<WIDTH>(s.pass.grid, blockIdx.x, near);
-        for (int n = threadIdx.x; n < 6 * tile_shape<WIDTH, DEPTH>::SIZE; n += blockDim.x)
-            sums[0][n] = 0;
+        for (int n = threadIdx.x; n < 3 * tile_shape<WIDTH, DEPTH>::SIZE; n += blockDim.x)
+            sums[0][n] = sums[1][n] = 0;
         __syncthreads();
         vector_load<WIDTH, DEPTH>(s.vector[SOLVE_V], near, s.pass.now->frame, tile);
         __syncthreads();

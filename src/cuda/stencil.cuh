@@ -213,7 +213,7 @@ template <int WIDTH, int DEPTH> struct stencil {
     }
 
     /* h^2 / D */
-    static constexpr float INV_D = WIDTH == 4 ? 3.0f : 4.0f;
+    static const int INV_D = WIDTH == 4 ? 3 : 4;
 
     /* Slopes as MLS has them. */
     __device__ __forceinline__ void fit_slopes()
