@@ -406,8 +406,7 @@ static void estimate_time(const census *c, const backend_ops *ops)
     e->seconds = e->steps * ns * 1e-9;
 }
 
-/* Objects that were not sampled count like one compact block of cells, so long on each side, and with what its stencils
- * reach. */
+/* Objects that were not sampled count like one compact block, so many cells long, and what its stencils reach. */
 static double uncounted_side(const census *c)
 {
     return pow(c->uncounted_cells, 1.0 / c->scene->settings.dimensions);
