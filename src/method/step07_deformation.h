@@ -116,11 +116,6 @@ FN mat step07_strain(mat F_hat)
     return mat_add(mat_t_mul(G, G), mat_add(G, mat_transpose(G)));
 }
 
-FN lane_mask step07_yields(mat F_hat, real theta_c, real theta_s)
-{
-    return step07_beyond(step07_strain(F_hat), mat_det(F_hat), theta_c, theta_s);
-}
-
 FN deformation step07_deform(mat grad_v, real dt, mat F_E, real J_P, real theta_c, real theta_s)
 {
     return step07_return(mat_mad(F_E, dt, mat_mul(grad_v, F_E)), J_P, theta_c, theta_s);
