@@ -6,14 +6,6 @@
 #include "method/time_step.h"
 #include "status.h"
 
-bool body_plan_holds(const collider_set *set)
-{
-    for (size_t n = 0; n < set->count; n++)
-        if (set->items[n].thickness < COLLIDER_THICK * set->cell_size)
-            return false;
-    return true;
-}
-
 static void leave(const collider *items, collider_pose *poses, size_t count)
 {
     for (size_t n = 0; n < count; n++)
@@ -46,24 +38,26 @@ static bool has_same_keys(const body_plan *plan)
 
 /* The step that begins at a time, with the bodies where the last poses say. */
 static body_step plan_step(const collider_set *set, const body_plan_start *start, double time,
-                           const collider_pose *poses)
+                           const collider_pose *poses, collider_wall *walls)
 {
     const firn_settings *s = start->settings;
     body_step step = {.time = time, .stable = start->stable};
-    step.allowed = collider_set_step(set, time, start->low, start->high, start->snow_speed,
-                                     s->travel, fmin(start->stable, 1 / s->fps));
+    step.allowed = collider_set_step_but_walls(set, time, start->low, start->high, s->travel,
+                                               fmin(start->stable, 1 / s->fps), walls, &step.walls);
     for (size_t n = 0; n < set->count; n++)
         step.speed = fmax(step.speed, collider_speed(&poses[n], start->low, start->high));
     return step;
 }
 
 /* From one step to the next, as sim.c goes: whether there is one. */
-static bool pass(const body_plan_start *start, const body_step *step, double *time,
-                 double *dt_limit)
+static bool pass(const body_plan_start *start, const body_step *step, const collider_wall *walls,
+                 double *time, double *dt_limit)
 {
     const firn_settings *s = start->settings;
+    const double allowed =
+        collider_walls_step(walls, step->walls, start->snow_speed, step->allowed);
     time_step_choice choice =
-        time_step_choose(step->allowed, step->allowed, s->time_step, TIME_STEP_NEVER_SOLVES);
+        time_step_choose(allowed, allowed, s->time_step, TIME_STEP_NEVER_SOLVES);
     double floor = time_step_floor(choice.dt, choice.explicit_dt, s->retries);
     double limit = time_step_held_back(choice.dt, *dt_limit, floor);
     double dt = time_step_to_land(*time, start->frame_time, limit);
@@ -75,10 +69,11 @@ static bool pass(const body_plan_start *start, const body_step *step, double *ti
 firn_status body_plan_make(const collider_set *set, const body_plan_start *start, size_t most,
                            body_plan *out)
 {
-    *out = (body_plan){.bodies = set->count, .items = set->items};
+    *out = (body_plan){.bodies = set->count, .items = set->items, .moves = set->moves};
     out->step = malloc(most * sizeof *out->step);
     out->poses = calloc(most * set->count, sizeof *out->poses);
-    firn_status status = out->step && out->poses
+    out->walls = calloc(most * set->count, sizeof *out->walls);
+    firn_status status = out->step && out->poses && out->walls
                              ? FIRN_OK
                              : fail(FIRN_NO_MEMORY, "out of memory for steps among bodies");
     double time = start->time, dt_limit = start->dt_limit;
@@ -91,8 +86,9 @@ firn_status body_plan_make(const collider_set *set, const body_plan_start *start
             leave(out->items, poses, out->bodies);
             break;
         }
-        out->step[out->steps] = plan_step(set, start, time, poses);
-        more = pass(start, &out->step[out->steps++], &time, &dt_limit);
+        collider_wall *walls = out->walls + out->steps * out->bodies;
+        out->step[out->steps] = plan_step(set, start, time, poses, walls);
+        more = pass(start, &out->step[out->steps++], walls, &time, &dt_limit) && out->moves;
     }
     if (status != FIRN_OK)
         body_plan_clear(out);
@@ -105,5 +101,6 @@ void body_plan_clear(body_plan *plan)
         leave(plan->items, plan->poses + k * plan->bodies, plan->bodies);
     free(plan->step);
     free(plan->poses);
+    free(plan->walls);
     *plan = (body_plan){0};
 }

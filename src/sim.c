@@ -161,18 +161,24 @@ firn_status firn_sim_step(firn_sim *sim)
     return try_step(sim, choice, limit, floor);
 }
 
-/* Whether the backend may go on by itself: it knows neither the first step, nor solves, nor thin walls. */
+/* Whether the backend may go on by itself: it knows neither the first step nor solves. */
 static bool may_run_ahead(firn_sim *sim)
 {
-    bool moves = sim->colliders.limits_steps;
     return batch_of(sim->ops) && sim->step > 0 && !sim->blown_up && !sim->is_still &&
            flow_steps(sim) > 1 &&
-           (moves ? solver_of(sim) == TIME_STEP_NEVER_SOLVES && body_plan_holds(&sim->colliders)
-                  : !sim_choose(sim).implicit);
+           (sim->colliders.limits_steps ? solver_of(sim) == TIME_STEP_NEVER_SOLVES
+                                        : !sim_choose(sim).implicit);
 }
 
-/* What is planned beyond the first step that turns out otherwise is lost. */
+/* What is planned beyond the first step that turns out otherwise is lost: after few that came true, few. */
 enum { PLANNED_STEPS = 24 };
+
+static size_t steps_to_plan(const firn_sim *sim, uint64_t wanted)
+{
+    const uint64_t hoped = 2 * sim->in_a_row + 1;
+    const uint64_t most = hoped < PLANNED_STEPS ? hoped : PLANNED_STEPS;
+    return (size_t)(wanted < most ? wanted : most);
+}
 
 static firn_status plan_bodies(firn_sim *sim, const step_batch *batch, body_plan *plan)
 {
@@ -185,7 +191,7 @@ static firn_status plan_bodies(firn_sim *sim, const step_batch *batch, body_plan
                              .snow_speed = limits.max_speed};
     sim->ops->bounds(sim->state, start.low, start.high);
     firn_status status = collider_set_move(&sim->colliders, sim->time);
-    size_t most = batch->wanted < PLANNED_STEPS ? (size_t)batch->wanted : PLANNED_STEPS;
+    const size_t most = steps_to_plan(sim, batch->wanted);
     return status == FIRN_OK ? body_plan_make(&sim->colliders, &start, most, plan) : status;
 }
 
@@ -206,11 +212,12 @@ static firn_status run_ahead(firn_sim *sim, uint64_t most)
     if (sim->colliders.limits_steps) {
         status = plan_bodies(sim, &batch, &plan);
         batch.plan = &plan;
-        batch.wanted = plan.steps;
+        batch.wanted = plan.moves ? plan.steps : batch.wanted;
     }
     if (status == FIRN_OK)
         status = batch_of(sim->ops)(sim->state, &batch, &report);
     body_plan_clear(&plan);
+    sim->in_a_row = batch.steps;
     count_work(sim, &report);
     return status == FIRN_OK && batch.steps > 0 ? finish_steps(sim, &batch, &report) : status;
 }

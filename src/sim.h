@@ -28,7 +28,8 @@ struct firn_sim {
     double dt_limit; /* the largest step to try next, after one that failed; 0 = none */
     size_t active_nodes;
     bool blown_up;
-    bool is_still; /* a copy that never steps and owns its state, ids and objects only */
+    bool is_still;     /* a copy that never steps and owns its state, ids and objects only */
+    uint64_t in_a_row; /* steps taken the last time without a look: a matter of speed alone */
     firn_progress progress;
 };
 

@@ -14,7 +14,7 @@ static inline bool is_stirred(const collider_set *colliders, int dimensions, dou
                               const double low[3])
 {
     double centre[3] = {0}, high[3] = {0}, half = 3.5 * cell_size;
-    if (!colliders->limits_steps)
+    if (!colliders->moves)
         return false;
     for (int a = 0; a < dimensions; a++) {
         centre[a] = low[a] + half;

@@ -175,7 +175,8 @@ firn_status collider_set_create(int dimensions, double cell_size, const collider
     for (size_t n = 0; n < count && status == FIRN_OK; n++) {
         collider *c = &set->items[n];
         status = know_body(c, dimensions, thick);
-        set->limits_steps = set->limits_steps || collider_moves(c) || c->thickness < thick;
+        set->moves = set->moves || collider_moves(c);
+        set->limits_steps = set->limits_steps || set->moves || c->thickness < thick;
     }
     if (status == FIRN_OK)
         status = collider_set_move(set, 0);

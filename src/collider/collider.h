@@ -15,6 +15,7 @@
 
 #include "collider/deform.h"
 #include "collider/motion.h"
+#include "method/time_step.h"
 #include "shape/shape.h"
 
 typedef struct collider {
@@ -44,6 +45,7 @@ typedef struct collider_pose {
 typedef struct collider_set {
     int dimensions; /* in 2D normals and velocities lie in the plane */
     double cell_size;
+    bool moves;        /* some body does */
     bool limits_steps; /* some body moves or has thin walls */
     double time;       /* where it stands, s */
     double travel;     /* m: how far any point of any body went, move by move, all added up */
@@ -112,6 +114,29 @@ bool collide_particle(const collider_set *set, collider_bits near, const double 
  */
 double collider_set_step(const collider_set *set, double time, const double low[3],
                          const double high[3], double snow_speed, double travel, double dt);
+
+/* A thin wall near the snow. */
+typedef struct collider_wall {
+    double way;   /* m: how far it and the snow may go towards each other in a step */
+    double speed; /* m/s, at most */
+} collider_wall;
+
+/* The same but for thin walls, which it tells instead, at most one a body. */
+double collider_set_step_but_walls(const collider_set *set, double time, const double low[3],
+                                   const double high[3], double travel, double dt,
+                                   collider_wall *wall, size_t *walls);
+
+/* Of `dt` as much as thin walls allow, rounded like all steps that change with the speed of the snow. */
+EVERYWHERE double collider_walls_step(const collider_wall *wall, size_t walls, double snow_speed,
+                                      double dt)
+{
+    for (size_t n = 0; n < walls; n++) {
+        const double closing = wall[n].speed + snow_speed;
+        if (closing > 0)
+            dt = fmin(dt, time_step_rounded(wall[n].way / closing));
+    }
+    return dt;
+}
 
 /* The largest speed of any point of the body in a box, exactly (for rigid motion a corner has it). */
 double collider_speed(const collider_pose *pose, const double low[3], const double high[3]);

@@ -95,9 +95,11 @@ static bool boxes_meet(const collider_pose *pose, const double low[3], const dou
     return meet;
 }
 
-/* What one body allows. Looked at where it is and where it will be: keys may set it off in between. */
+/* What one body allows, but for its thin walls. Looked at where it is and where it will be: keys may set it off in
+ * between. */
 static double step_of(const collider_set *set, const collider *c, double time, const double low[3],
-                      const double high[3], double snow_speed, double travel, double dt)
+                      const double high[3], double travel, double dt, collider_wall *wall,
+                      size_t *walls)
 {
     double speed = 0;
     bool near = false;
@@ -112,22 +114,50 @@ static double step_of(const collider_set *set, const collider *c, double time, c
     if (near && c->deform)
         speed += deform_speed(c->deform, time, time + dt);
     const double before_middle = 0.4;
-    if (speed > 0)
-        dt = fmin(dt, travel * set->cell_size / speed);
-    if (near && c->thickness < COLLIDER_THICK * set->cell_size && speed + snow_speed > 0)
-        dt = fmin(dt, before_middle * c->thickness / (speed + snow_speed));
-    return dt;
+    if (near && c->thickness < COLLIDER_THICK * set->cell_size)
+        wall[(*walls)++] = (collider_wall){before_middle * c->thickness, speed};
+    return speed > 0 ? fmin(dt, travel * set->cell_size / speed) : dt;
+}
+
+/* A box and two cells around it. */
+typedef struct reach {
+    double low[3], high[3];
+} reach;
+
+static reach reach_of(const collider_set *set, const double low[3], const double high[3])
+{
+    reach r;
+    for (int a = 0; a < 3; a++) {
+        r.low[a] = low[a] - 2 * set->cell_size;
+        r.high[a] = high[a] + 2 * set->cell_size;
+    }
+    return r;
+}
+
+double collider_set_step_but_walls(const collider_set *set, double time, const double low[3],
+                                   const double high[3], double travel, double dt,
+                                   collider_wall *wall, size_t *walls)
+{
+    const reach r = reach_of(set, low, high);
+    double allowed = dt;
+    *walls = 0;
+    for (size_t n = 0; n < set->count; n++)
+        allowed = fmin(allowed,
+                       step_of(set, &set->items[n], time, r.low, r.high, travel, dt, wall, walls));
+    return allowed;
 }
 
 double collider_set_step(const collider_set *set, double time, const double low[3],
                          const double high[3], double snow_speed, double travel, double dt)
 {
-    const double reach = 2 * set->cell_size;
-    const double from[3] = {low[0] - reach, low[1] - reach, low[2] - reach};
-    const double to[3] = {high[0] + reach, high[1] + reach, high[2] + reach};
+    const reach r = reach_of(set, low, high);
     double allowed = dt;
-    for (size_t n = 0; n < set->count; n++)
-        allowed =
-            fmin(allowed, step_of(set, &set->items[n], time, from, to, snow_speed, travel, dt));
+    for (size_t n = 0; n < set->count; n++) {
+        collider_wall wall;
+        size_t walls = 0;
+        allowed = fmin(
+            allowed, step_of(set, &set->items[n], time, r.low, r.high, travel, dt, &wall, &walls));
+        allowed = collider_walls_step(&wall, walls, snow_speed, allowed);
+    }
     return allowed;
 }

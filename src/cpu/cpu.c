@@ -382,7 +382,7 @@ static float calm_of(backend *s, double dt)
     step_limits limits;
     cpu_limits(s, &limits);
     double low[3], high[3], bodies = 0;
-    if (s->colliders->limits_steps) {
+    if (s->colliders->moves) {
         cpu_bounds(s, low, high);
         bodies = calm_body_speed(s->colliders, low, high);
     }

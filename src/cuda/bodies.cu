@@ -220,6 +220,7 @@ static void free_plan(device_plan *plan)
 {
     device_free(&plan->step);
     device_free(&plan->poses);
+    device_free(&plan->walls);
     plan->capacity = 0;
 }
 
@@ -231,6 +232,8 @@ static firn_status make_room(size_t steps, size_t bodies, device_plan *plan)
     firn_status status = device_allocate(&plan->step, steps * sizeof *plan->step, "colliders");
     if (status == FIRN_OK)
         status = device_allocate(&plan->poses, steps * bodies * sizeof *plan->poses, "colliders");
+    if (status == FIRN_OK)
+        status = device_allocate(&plan->walls, steps * bodies * sizeof *plan->walls, "colliders");
     plan->capacity = status == FIRN_OK ? steps : 0;
     return status;
 }
@@ -246,6 +249,8 @@ firn_status bodies_plan(const body_plan *plan, device_bodies *bodies, cudaStream
         poses[n] = shown_pose(&plan->poses[n], bodies->keys[n % plan->bodies]);
     if (status == FIRN_OK) {
         cudaMemcpyAsync(bodies->plan.step, plan->step, plan->steps * sizeof *plan->step,
+                        cudaMemcpyHostToDevice, stream);
+        cudaMemcpyAsync(bodies->plan.walls, plan->walls, count * sizeof *plan->walls,
                         cudaMemcpyHostToDevice, stream);
         status = cuda_check(cudaMemcpyAsync(bodies->plan.poses, poses, count * sizeof *poses,
                                             cudaMemcpyHostToDevice, stream),

@@ -144,10 +144,10 @@ static __device__ void account(pace_state *p, const outcome *out, const particle
         p->now.halted = HALT_DONE;
 }
 
-/* Whether a step is as it was planned among bodies that move: the snow allows the same and is in the same box. */
+/* Whether a step is as it was planned: the snow is in the same box and, among bodies that move, allows the same. */
 static __device__ bool is_as_planned(const pace_state *p, const body_step &step, double stable)
 {
-    bool same = step.time == p->time && step.stable == stable;
+    bool same = !p->bodies_move || (step.time == p->time && step.stable == stable);
     for (int k = 0; k < BOX_VALUES; k++)
         same = same && p->box[k] == p->planned_box[k];
     return same;
@@ -163,12 +163,14 @@ static __device__ void choose(pace_state *p, const pace_rules &rules)
                                      settings->travel);
     double body_speed = 0;
     if (p->planned) {
-        const body_step step = p->planned[p->steps];
+        const uint32_t n = p->bodies_move ? p->steps : 0;
+        const body_step step = p->planned[n];
         if (!is_as_planned(p, step, stable)) {
             p->now.halted = HALT_ASKED;
             return;
         }
-        stable = step.allowed;
+        const double allowed = p->bodies_move ? step.allowed : fmin(stable, 1 / settings->fps);
+        stable = collider_walls_step(p->walls + n * p->bodies, step.walls, speed, allowed);
         body_speed = step.speed;
     }
     const double far = time_step_travel(settings->cell_size, speed,

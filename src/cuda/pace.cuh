@@ -42,6 +42,9 @@ struct pace_state {
     unsigned long long active_nodes; /* of the last good step */
     /* Among bodies that move: what is planned, and what that rests on. */
     const body_step *planned; /* NULL: nothing */
+    const collider_wall *walls;
+    size_t bodies;
+    bool bodies_move;
     const int *box;
     int planned_box[BOX_VALUES];
     /* Of the step under way, if there is one. */

@@ -295,6 +295,7 @@ typedef struct device_key {
 typedef struct device_plan {
     body_step *step;
     collider_pose *poses;
+    collider_wall *walls;
     size_t capacity; /* steps */
 } device_plan;
 

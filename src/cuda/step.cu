@@ -240,7 +240,7 @@ static float calm_of(backend *s, double max_speed, double dt)
     if (s->steps == 0)
         return -1;
     double low[3], high[3], bodies = 0;
-    if (s->colliders->limits_steps) {
+    if (s->colliders->moves) {
         cuda_bounds(s, low, high);
         bodies = calm_body_speed(s->colliders, low, high);
     }
@@ -250,7 +250,7 @@ static float calm_of(backend *s, double max_speed, double dt)
 firn_status cuda_step(backend *s, const step_plan *plan, step_report *report)
 {
     *report = (step_report){};
-    firn_status status = prepare(s, s->colliders->limits_steps);
+    firn_status status = prepare(s, s->colliders->moves);
     if (status != FIRN_OK || s->count == 0)
         return status;
     chosen_step step = {.plan = plan, .rules = rules_of(s), .limits = pace_limits_of(&s->most)};
@@ -302,8 +302,10 @@ static uint32_t steps_ahead(const backend *s, const step_batch *batch)
 /* Bodies go where they are planned to be at a step. */
 static void follow_plan(backend *s, const pass_view *pass, uint32_t step)
 {
-    bodies_follow(&s->bodies, step, s->stream);
-    s->run.bodies(pass, s->stream);
+    if (s->colliders->moves) {
+        bodies_follow(&s->bodies, step, s->stream);
+        s->run.bodies(pass, s->stream);
+    }
     box_launch(s, pass);
 }
 
@@ -374,6 +376,9 @@ firn_status cuda_steps(backend *s, step_batch *batch, step_report *report)
                              .wanted = ahead,
                              .dt_min = INFINITY,
                              .planned = batch->plan ? s->bodies.plan.step : NULL,
+                             .walls = s->bodies.plan.walls,
+                             .bodies = s->bodies.count,
+                             .bodies_move = s->colliders->moves,
                              .box = box_of(s)};
     memcpy(s->shown->planned_box, box, sizeof box);
     cudaMemcpyAsync(s->pace, s->shown, sizeof *s->pace, cudaMemcpyHostToDevice, s->stream);
