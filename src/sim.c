@@ -166,8 +166,8 @@ static bool may_run_ahead(firn_sim *sim)
 {
     return batch_of(sim->ops) && sim->step > 0 && !sim->blown_up && !sim->is_still &&
            flow_steps(sim) > 1 &&
-           (sim->colliders.limits_steps ? solver_of(sim) == TIME_STEP_NEVER_SOLVES
-                                        : !sim_choose(sim).implicit);
+           (solver_of(sim) == TIME_STEP_NEVER_SOLVES ||
+            (!sim->colliders.limits_steps && !sim_choose(sim).implicit));
 }
 
 /* What is planned beyond the first step that turns out otherwise is lost: after few that came true, few. */

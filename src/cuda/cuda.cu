@@ -212,6 +212,7 @@ firn_status cuda_resize(backend *s, size_t count)
     s->count = count;
     s->sorted = s->limits_known = s->places_known = s->drifted = false;
     s->steps = 0;
+    s->owed = 0;
     if (status == FIRN_OK && count > 0) {
         number_rows<<<(unsigned)((count + THREADS - 1) / THREADS), THREADS>>>(s->p,
                                                                               (uint32_t)count);

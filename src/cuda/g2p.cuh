@@ -4,11 +4,14 @@
 
 #include <cuda_pipeline.h>
 
-#include "cuda/stencil.cuh"
-#include "method/step07_deformation.h"
+#include "cuda/deform.cuh"
 
 /* Threads of a CUDA block and blocks a processor, tuned on an H200. */
-enum { G2P_THREADS = 128, G2P_BLOCKS = 5 };
+enum { G2P_THREADS = 128 };
+static constexpr int g2p_blocks(bool fits)
+{
+    return fits ? 6 : 5;
+}
 enum { COLLIDE_THREADS = 128, COLLIDE_BLOCKS = 4, TRY_BLOCKS = 2 };
 
 /* What a particle gathers: v is sum w v_i, or sum w (v_i - alpha v_i^n) for FLIP; grad per cell. */
@@ -228,31 +231,6 @@ static __device__ __forceinline__ gathered gather(const stencil<4, DEPTH> &at,
     return r;
 }
 
-/* Note the first row that went wrong; once that is known, what of it. */
-static __device__ __noinline__ void note_bad(outcome *out, uint32_t row, float speed2,
-                                             float stretch, float J)
-{
-    if (atomicMax(&out->bad_row_mark, ~row) != ~row)
-        return;
-    out->bad_speed = sqrtf(speed2);
-    out->bad_stretch = stretch;
-    out->bad_J_P = J;
-}
-
-/* The end of step 7 for a particle that yields. In 2D the third row and column stay as they are. */
-static __device__ __forceinline__ deformation return_particle(const pass_view &s, const mat &F,
-                                                              const strain &e, float J,
-                                                              float theta_c, float theta_s)
-{
-    deformation r = step07_is_near(e.E, e.J) ? step07_return_near(F, e.E, J, theta_c, theta_s)
-                                             : step07_return(F, J, theta_c, theta_s);
-    for (int i = 0; i < 3 && s.planar; i++) {
-        r.F_E.m[i][2] = F.m[i][2];
-        r.F_E.m[2][i] = F.m[2][i];
-    }
-    return r;
-}
-
 /* What a step does with velocities, read once and early: in a loop with copies on their way it would be read each
  * time. */
 struct strides {
@@ -273,11 +251,6 @@ struct strides {
         return vec_norm2(v) <= fastest2;
     }
 };
-
-static __device__ __forceinline__ bool is_sound(float stretch, float J)
-{
-    return J > 0 && J <= FLT_MAX && stretch <= FLT_MAX;
-}
 
 static __device__ __forceinline__ uint32_t row_of(const pass_view &s, uint32_t k)
 {
@@ -336,8 +309,8 @@ static __device__ __forceinline__ bool sums_hold(const outcome *out)
  * G2P is bound by the time that memory takes to answer, and registers for values on their way would cost more
  * warps than they save.
  */
-template <bool AFFINE> struct staged_particles {
-    static const int FIRST = THETA_C, ARRAYS = (AFFINE ? AT_Z : V_Z) + 1 - FIRST;
+template <bool AFFINE, bool FITS> struct staged_particles {
+    static const int FIRST = FITS ? AT_X : THETA_C, ARRAYS = (AFFINE ? AT_Z : V_Z) + 1 - FIRST;
     float value[G2P_THREADS / PAGE_SLOTS][ARRAYS][PAGE_SLOTS];
 
     /* The slots of this warp, a page: a lane copies four of them, of every fourth array. */
@@ -384,9 +357,9 @@ template <bool AFFINE> struct staged_particles {
     }
 };
 
-template <int WIDTH, int DEPTH, bool AFFINE> struct g2p_memory {
+template <int WIDTH, int DEPTH, bool AFFINE, bool FITS> struct g2p_memory {
     velocity_tile<WIDTH, DEPTH, AFFINE> tile;
-    staged_particles<AFFINE> stage[2];
+    staged_particles<AFFINE, FITS> stage[2];
     uint32_t near[reach_count(WIDTH)];
 };
 
@@ -412,9 +385,9 @@ static __device__ __forceinline__ bool may_touch(const pass_view &s, uint32_t bl
 template <bool FITS, int WIDTH, int DEPTH, bool AFFINE>
 static __device__ __forceinline__ bool
 update(const pass_view &s, const strides &by, const home &mine, bool meets, uint32_t k,
-       const g2p_memory<WIDTH, DEPTH, AFFINE> &shared, uint32_t turn, particle_limits *limits)
+       const g2p_memory<WIDTH, DEPTH, AFFINE, FITS> &shared, uint32_t turn, particle_limits *limits)
 {
-    const staged_particles<AFFINE> &stage = shared.stage[turn];
+    const staged_particles<AFFINE, FITS> &stage = shared.stage[turn];
     gathered from = gather<FITS>(stencil<WIDTH, DEPTH>(stage.at()), shared.tile);
     vec v = AFFINE ? from.v : vec_mad(from.v, s.blend, stage.v());
     bool touches = meets && may_touch(s, mine.block, stage.at());
@@ -426,22 +399,14 @@ update(const pass_view &s, const strides &by, const home &mine, bool meets, uint
         limits->add_affine(from.B, stencil<WIDTH, DEPTH>::INV_D * s.reach);
         store_mat(s.p[k], B_FIRST, from.B);
     }
-    mat F = stage.F();
-    float J = stage[J_P], theta_c = stage[THETA_C], theta_s = stage[THETA_S];
-    F = mat_mad(F, by.cells, mat_mul(from.grad, F));
-    strain e(F);
-    if (step07_beyond(e.E, e.J, theta_c, theta_s)) {
-        deformation r = return_particle(s, F, e, J, theta_c, theta_s);
-        F = r.F_E;
-        J = r.J_P;
-        e = strain(F);
-        float stretch = mat_dot(F, F);
-        if (!is_sound(stretch, J))
-            note_bad(s.out, row_of(s, k), vec_norm2(v), stretch, J);
-        s.p[k][J_P] = J;
+    if constexpr (!FITS) {
+        mat F = stage.F();
+        float J = stage[J_P];
+        const strain e = step_7(s, s.p[k], vec_norm2(v), by.cells, from.grad, stage[THETA_C],
+                                stage[THETA_S], &F, &J);
+        limits->add_stress(stage[LOG_WAVE2], stage[XI], J, e);
+        store_mat(s.p[k], F_FIRST, F);
     }
-    limits->add_stress(stage[LOG_WAVE2], stage[XI], J, e);
-    store_mat(s.p[k], F_FIRST, F);
     return touches;
 }
 
@@ -461,29 +426,34 @@ static __device__ __forceinline__ void list_touching(const pass_view &s, bool to
 
 /* What tells whether there is anything to do: asked for before it is needed, as memory takes its time. */
 struct g2p_order {
-    uint32_t halted, failed_sums, wild, bad_row_mark;
+    uint32_t halted, misjudged, failed_sums, wild, bad_row_mark;
+    bool tries;
 
     __device__ __forceinline__ explicit g2p_order(const pass_view &s)
     {
         halted = __ldcg(&s.now->halted);
+        misjudged = s.out->misjudged;
         failed_sums = s.out->sums_overflow | s.out->momentum_needed | s.out->force_needed;
         wild = s.out->wild;
         bad_row_mark = s.out->bad_row_mark;
+        tries = s.tries;
     }
 
-    /* Not when sums overflowed, nor when a trial of wild nodes went wrong. */
+    /* Not when it was to be another step, sums overflowed, or a trial of wild nodes went wrong or was none. */
     __device__ __forceinline__ bool is_due() const
     {
-        return halted == GOES_ON && failed_sums == 0 && !(wild && bad_row_mark);
+        return halted == GOES_ON && !misjudged && failed_sums == 0 &&
+               !(wild && (bad_row_mark || !tries));
     }
 };
 
 /* A home block a CUDA block. */
 template <int WIDTH, int DEPTH, bool AFFINE, bool FITS>
-static __global__ void __launch_bounds__(G2P_THREADS, G2P_BLOCKS) g2p_kernel(const pass_view s)
+static __global__ void __launch_bounds__(G2P_THREADS, g2p_blocks(FITS))
+    g2p_kernel(const pass_view s)
 {
-    using stage_type = staged_particles<AFFINE>;
-    __shared__ g2p_memory<WIDTH, DEPTH, AFFINE> shared;
+    using stage_type = staged_particles<AFFINE, FITS>;
+    __shared__ g2p_memory<WIDTH, DEPTH, AFFINE, FITS> shared;
     near_load<WIDTH>(s.grid, blockIdx.x, shared.near);
     const home mine = my_home(s.grid);
     const uint32_t end = mine.first + mine.count, begin = whole_page(mine.first);
@@ -518,7 +488,7 @@ static __global__ void __launch_bounds__(G2P_THREADS, G2P_BLOCKS) g2p_kernel(con
             list_touching(s, touches, k);
     }
     if (begin + warp < end) /* else this warp met nobody */
-        limits.tell(s.out, known);
+        limits.tell<true, !FITS>(s.out, known);
 }
 
 /* Steps 9 and 10 of the particles that may touch a body: code for bodies takes so many registers that it
@@ -542,7 +512,7 @@ static __global__ void __launch_bounds__(COLLIDE_THREADS, COLLIDE_BLOCKS)
         move(s, by, k, v, at, &limits);
     }
     __syncwarp();
-    limits.tell(s.out, known);
+    limits.tell<true, false>(s.out, known);
 }
 
 /* ---- On trial ---------------------------------------------------------------------------------- */
@@ -588,7 +558,7 @@ static __global__ void __launch_bounds__(THREADS, TRY_BLOCKS) try_kernel(const p
     __shared__ uint32_t near[reach_count(WIDTH)];
     __shared__ bool reached[warps];
     await_previous();
-    if (s.halted() || !s.out->wild || !sums_hold(s.out))
+    if (s.halted() || !s.out->wild || s.out->misjudged || !sums_hold(s.out))
         return;
     for (uint32_t from = blockIdx.x; from < s.grid.home_count; from += warps * gridDim.x) {
         const bool mine = reaches_wild<WIDTH>(s, from + warp * gridDim.x);

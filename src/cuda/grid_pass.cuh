@@ -83,6 +83,22 @@ static __device__ __forceinline__ node_motion load_motion(const pass_view &s, ui
     return s.planar && node >= 16 ? node_motion{} : node_motion_of<AFFINE>(s, block, node);
 }
 
+/* Once P2G has told the largest values: whether the step is one for them. By a warp. */
+static __device__ void judge_choice(const pass_view &s)
+{
+    const uint32_t lane = threadIdx.x & 31;
+    const bool of_wave = lane < TOLD;
+    const told_most &told = s.out->told[lane % TOLD];
+    uint32_t most = of_wave ? told.most.wave2 : told.most.stress;
+    for (int k = TOLD / 2; k > 0; k >>= 1)
+        most = max(most, __shfl_xor_sync(0xffffffffu, most, k));
+    const foreseen &limits = s.now->limits;
+    const bool holds = of_wave ? most >= limits.least_wave2 && most <= limits.most_wave2
+                               : most >= limits.least_stress && most <= limits.most_stress;
+    if (__any_sync(0xffffffffu, !holds) && lane == 0)
+        s.out->misjudged = 1;
+}
+
 /* One thread a node, of blocks that no body may reach. */
 template <int WIDTH, bool AFFINE>
 static __global__ void __launch_bounds__(THREADS) grid_kernel(const pass_view s)
@@ -104,6 +120,8 @@ static __global__ void __launch_bounds__(THREADS) grid_kernel(const pass_view s)
         }
         active += (uint32_t)__syncthreads_count(mass > 0);
     }
+    if (s.fits && blockIdx.x == 0 && threadIdx.x < 32)
+        judge_choice(s);
     if (threadIdx.x == 0 && active)
         atomicAdd(&s.out->active_nodes, (unsigned long long)active);
 }

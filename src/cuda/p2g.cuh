@@ -4,14 +4,14 @@
 
 #include <cuda_pipeline.h>
 
-#include "cuda/stencil.cuh"
+#include "cuda/deform.cuh"
 #include "method/stress_series.h"
 #include "method/svd.h"
 
 /* Threads of a CUDA block and blocks of a processor, tuned on an H200. */
-template <int WIDTH, bool AFFINE> struct p2g_shape {
+template <int WIDTH, bool AFFINE, bool FITS> struct p2g_shape {
     static const int THREADS = WIDTH == 3 && AFFINE ? 128 : 256;
-    static const int BLOCKS = WIDTH == 3 && AFFINE ? 8 : 4;
+    static const int BLOCKS = WIDTH == 4 || !AFFINE ? FITS ? 3 : 4 : FITS ? 6 : 8;
 };
 
 /* Note what one particle would need of the range, when it is more than there is. */
@@ -77,19 +77,45 @@ static __device__ __forceinline__ float row_size(const mat &m, int a)
     return fabsf(m.m[a][0]) + fabsf(m.m[a][1]) + fabsf(m.m[a][2]);
 }
 
-static __device__ __forceinline__ vec framed_velocity(const pass_view &s, particle q)
-{
-    vec frame = {{s.frame(0), s.frame(1), s.frame(2)}};
-    return vec_sub(load_velocity(q), frame);
-}
+/* What is read of a particle: before any of it is written, or what is left to read would have to wait for that. */
+template <bool AFFINE> struct giver {
+    place at;
+    float mass;
+    vec v;
+    mat B, F;
+    lame soft; /* of its volume */
+    float xi, J_P;
+
+    __device__ __forceinline__ explicit giver(particle q)
+    {
+        at = load_place(q);
+        mass = q[MASS];
+        v = load_velocity(q);
+        if (AFFINE)
+            B = load_mat(q, B_FIRST);
+        F = load_mat(q, F_FIRST);
+        const float V0 = q[VOLUME];
+        soft = {q[MU0] * V0, q[LAMBDA0] * V0};
+        xi = q[XI];
+        J_P = q[::J_P];
+    }
+
+    __device__ __forceinline__ vec framed_velocity(const pass_view &s) const
+    {
+        vec frame = {{s.frame(0), s.frame(1), s.frame(2)}};
+        return vec_sub(v, frame);
+    }
+};
 
 /* -dt V0 P F_E^T / h, in units of a sum; its columns go with the slopes along the axes. */
-static __device__ __forceinline__ mat impulse_of(const pass_view &s, particle q, float scale)
+template <bool AFFINE>
+static __device__ __forceinline__ mat impulse_of(const pass_view &s, const giver<AFFINE> &from,
+                                                 float scale)
 {
     const float kick = -s.dt() * s.inv_h * scale;
-    mat F = load_mat(q, F_FIRST), E = stress_series_strain(F), stress;
-    float V0 = q[VOLUME];
-    lame hard = snow_harden(q[MU0] * V0, q[LAMBDA0] * V0, q[XI], q[J_P]);
+    const mat &F = from.F;
+    mat E = stress_series_strain(F), stress;
+    lame hard = snow_harden(from.soft.mu, from.soft.lambda, from.xi, from.J_P);
     float dilation = stress_series_dilation(F);
     if (stress_series_holds(&s.series, E, dilation)) {
         stress = stress_series(E, dilation, hard, &s.series);
@@ -114,13 +140,14 @@ static __device__ __forceinline__ void add_weighed(const stencil<WIDTH, DEPTH> &
 
 /* (m_i, m_i v_i) += w_ip (m, m v) and dt f_i += t grad w_ip, separately: FLIP needs v_i before forces. */
 template <int WIDTH, int DEPTH>
-static __device__ __forceinline__ void scatter_flip(const pass_view &s, particle q, int *tile)
+static __device__ __forceinline__ void scatter_flip(const pass_view &s, const giver<false> &from,
+                                                    int *tile)
 {
     using T = tile_shape<WIDTH, DEPTH>;
-    const stencil<WIDTH, DEPTH> at(load_place(q));
-    float m = q[MASS], M = m * s.mass_scale();
-    vec P = vec_scale(framed_velocity(s, q), m * s.momentum_scale());
-    mat t = impulse_of(s, q, s.force_scale());
+    const stencil<WIDTH, DEPTH> at(from.at);
+    float m = from.mass, M = m * s.mass_scale();
+    vec P = vec_scale(from.framed_velocity(s), m * s.momentum_scale());
+    mat t = impulse_of(s, from, s.force_scale());
     const float heaviest = stencil_most_weight(WIDTH, DEPTH),
                 most = stencil_most(WIDTH, DEPTH, false);
     uint32_t left[7] = {start_left<WIDTH, DEPTH>(M)};
@@ -239,15 +266,16 @@ static __device__ __forceinline__ void add_fitted(const stencil<WIDTH, DEPTH> &a
 
 /* (m_i, m_i v_i + dt f_i) += w_ip (m, m v + m C (x_i - x_p)) + (0, t grad w_ip) */
 template <int WIDTH, int DEPTH, bool FITS>
-static __device__ __forceinline__ void scatter_affine(const pass_view &s, particle q, int *tile)
+static __device__ __forceinline__ void scatter_affine(const pass_view &s, const giver<true> &from,
+                                                      int *tile)
 {
     using T = tile_shape<WIDTH, DEPTH>;
-    const stencil<WIDTH, DEPTH> at(load_place(q));
-    float m = q[MASS], M = m * s.mass_scale(), scale = m * s.momentum_scale();
-    vec P = vec_scale(framed_velocity(s, q), scale);
+    const stencil<WIDTH, DEPTH> at(from.at);
+    float m = from.mass, M = m * s.mass_scale(), scale = m * s.momentum_scale();
+    vec P = vec_scale(from.framed_velocity(s), scale);
     /* C (x_i - x_p) = (B / h) D^-1 h^2 d, d in cells */
-    mat Q = mat_scale(load_mat(q, B_FIRST), at.INV_D * scale);
-    mat t = impulse_of(s, q, s.momentum_scale());
+    mat Q = mat_scale(from.B, at.INV_D * scale);
+    mat t = impulse_of(s, from, s.momentum_scale());
     uint32_t left[4] = {start_left<WIDTH, DEPTH>(M)};
     float size[3];
     for (int a = 0; a < 3; a++) {
@@ -266,6 +294,25 @@ static __device__ __forceinline__ void scatter_affine(const pass_view &s, partic
         atomicAdd(first + T::CENTRE + a * T::SIZE, (int)left[a]);
 }
 
+/* Step 7 of the step before, where that is owed; then the same. The slopes of v are B / D. */
+template <int WIDTH, int DEPTH>
+static __device__ __forceinline__ void settle_and_scatter(const pass_view &s, particle q, int *tile,
+                                                          particle_limits *limits)
+{
+    const float theta_c = q[THETA_C], theta_s = q[THETA_S], wave2 = q[LOG_WAVE2];
+    giver<true> from(q);
+    if (const float owed = s.owed(); owed > 0) {
+        const float cells = stencil<WIDTH, DEPTH>::INV_D * s.inv_h * owed;
+        const strain e = step_7(s, q, 0, cells, from.B, theta_c, theta_s, &from.F, &from.J_P);
+        limits->add_stress(wave2, from.xi, from.J_P, e);
+        store_mat(q, F_FIRST, from.F);
+    } else {
+        limits->add_stress(wave2, from.xi, from.J_P, strain(from.F));
+    }
+    if (!s.settles)
+        scatter_affine<WIDTH, DEPTH, true>(s, from, tile);
+}
+
 /* The blocks that my_home reaches, on their way until the pipeline is waited for. */
 template <int WIDTH>
 static __device__ __forceinline__ void near_fetch(const grid_view &grid, uint32_t *near)
@@ -277,12 +324,12 @@ static __device__ __forceinline__ void near_fetch(const grid_view &grid, uint32_
 }
 
 /* Add a tile's sums to the grid, two at a time. */
-template <int WIDTH, int DEPTH, bool AFFINE>
+template <int WIDTH, int DEPTH, bool AFFINE, bool FITS>
 static __device__ __forceinline__ void tile_flush(const pass_view &s, const uint32_t *near,
                                                   const int *tile)
 {
     const int size = tile_shape<WIDTH, DEPTH>::SIZE, node_bytes = AFFINE ? 16 : 32;
-    for_tile<WIDTH, DEPTH, p2g_shape<WIDTH, AFFINE>::THREADS>([&](tile_node t) {
+    for_tile<WIDTH, DEPTH, p2g_shape<WIDTH, AFFINE, FITS>::THREADS>([&](tile_node t) {
         const int *sum = tile + t.at;
         unsigned long long *to =
             (unsigned long long *)node_at(s.grid, near[t.direction], t.node, node_bytes);
@@ -296,11 +343,11 @@ static __device__ __forceinline__ void tile_flush(const pass_view &s, const uint
 }
 
 template <int WIDTH, int DEPTH, bool AFFINE, bool FITS>
-static __global__ void __launch_bounds__(p2g_shape<WIDTH, AFFINE>::THREADS,
-                                         p2g_shape<WIDTH, AFFINE>::BLOCKS)
+static __global__ void __launch_bounds__(p2g_shape<WIDTH, AFFINE, FITS>::THREADS,
+                                         p2g_shape<WIDTH, AFFINE, FITS>::BLOCKS)
     p2g_kernel(const pass_view s)
 {
-    const int threads = p2g_shape<WIDTH, AFFINE>::THREADS,
+    const int threads = p2g_shape<WIDTH, AFFINE, FITS>::THREADS,
               quads = (AFFINE ? 4 : 7) * tile_shape<WIDTH, DEPTH>::SIZE / 4;
     __shared__ __align__(16) int tile[4 * quads];
     __shared__ uint32_t near[reach_count(WIDTH)];
@@ -313,19 +360,31 @@ static __global__ void __launch_bounds__(p2g_shape<WIDTH, AFFINE>::THREADS,
     await_previous();
     if (s.halted())
         return;
+    const uint32_t known = FITS ? *(volatile uint32_t *)particle_limits::told(s.out) : 0;
     __syncthreads();
-    const uint32_t end = mine.first + mine.count;
-    for (uint32_t k = whole_page(mine.first) + threadIdx.x; k < end; k += threads) {
+    const uint32_t end = mine.first + mine.count, begin = whole_page(mine.first);
+    particle_limits limits;
+    for (uint32_t k = begin + threadIdx.x; k < end; k += threads) {
         if (k < mine.first)
             continue;
-        if constexpr (AFFINE)
-            scatter_affine<WIDTH, DEPTH, FITS>(s, s.p[k], tile);
+        const particle q = s.p[k];
+        if constexpr (FITS)
+            settle_and_scatter<WIDTH, DEPTH>(s, q, tile, &limits);
+        else if constexpr (AFFINE)
+            scatter_affine<WIDTH, DEPTH, FITS>(s, giver<true>(q), tile);
         else
-            scatter_flip<WIDTH, DEPTH>(s, s.p[k], tile);
+            scatter_flip<WIDTH, DEPTH>(s, giver<false>(q), tile);
+    }
+    if (FITS) {
+        __syncwarp();
+        if (begin + (threadIdx.x & ~31u) < end) /* else this warp met nobody */
+            limits.tell<false, true>(s.out, known);
     }
     __pipeline_wait_prior(0);
+    if (s.settles)
+        return;
     __syncthreads();
-    tile_flush<WIDTH, DEPTH, AFFINE>(s, near, tile);
+    tile_flush<WIDTH, DEPTH, AFFINE, FITS>(s, near, tile);
 }
 
 #endif

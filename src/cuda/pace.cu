@@ -77,12 +77,30 @@ EVERYWHERE step_now now_of(const pace_rules *rules, const pace_limits *limits,
     now.calm = calm;
     now.harmless = 1 / (now.mass_scale * (float)rules->least_mass);
     now.cell_speed = (float)(settings->cell_size / dt);
+    now.limits.most_wave2 = now.limits.most_stress = UINT32_MAX;
     return now;
+}
+
+EVERYWHERE float growth(uint32_t before, uint32_t after)
+{
+    return before && after ? of_ordered_bits(after) - of_ordered_bits(before) : 0;
+}
+
+EVERYWHERE void settle_most(const particle_most *told, particle_most *most, particle_trend *trend)
+{
+    *trend = {growth(most->wave2, told->wave2), growth(most->stress, told->stress)};
+    most->wave2 = told->wave2;
+    most->stress = told->stress;
 }
 
 pace_limits pace_limits_of(const particle_most *most)
 {
     return limits_of(most);
+}
+
+void pace_settle(const particle_most *told, particle_most *most, particle_trend *trend)
+{
+    settle_most(told, most, trend);
 }
 
 sum_ranges pace_ranges(const pace_rules *rules, const pace_limits *limits, double dt)
@@ -127,11 +145,24 @@ enum { CLEAR_BLOCKS = 4 }; /* a processor */
 static __device__ void account(pace_state *p, const outcome *out, const particle_most &most)
 {
     p->begun = false;
-    if (out->sums_overflow || out->momentum_needed || out->force_needed || out->bad_row_mark) {
+    if (p->now.owed > 0) { /* P2G has done it */
+        settle_most(&most, &p->most, &p->trend);
+        p->now.owed = 0;
+    }
+    if (out->misjudged) {
+        if (p->planned && p->bodies_move) /* which have gone on */
+            p->now.halted = HALT_ASKED;
+        return;
+    }
+    p->met_wild = p->met_wild || out->wild;
+    if (out->sums_overflow || out->momentum_needed || out->force_needed || out->bad_row_mark ||
+        (out->wild && !p->tries)) {
         p->now.halted = HALT_FAILED;
         return;
     }
     p->most = most;
+    if (p->owes)
+        p->now.owed = p->now.dt;
     p->active_nodes = out->active_nodes;
     p->time = time_step_end(p->time, p->frame_time, p->dt);
     p->dt_limit = time_step_recovered(p->choice, p->limit);
@@ -153,25 +184,66 @@ static __device__ bool is_as_planned(const pace_state *p, const body_step &step,
     return same;
 }
 
-/* As sim_choose and firn_sim_step do for explicit steps. */
-static __device__ void choose(pace_state *p, const pace_rules &rules)
+/*
+ * The lanes of a warp choose for particles that differ in a bound: the middle one for what is expected, those beside it for a
+ * little more and less, each for twice as much as the one before, up to factors of two. The logarithm of most bounds is foreseen
+ * to 1e-3 or better; 0.03 to 0.06 of a wave2 and 0.7 of a stress lie between two choices.
+ */
+enum { MIDDLE_LANE = 16 };
+static const float LEAST_SHIFT = 2e-5f;
+
+/* For this lane, or for a part of the way to it. */
+static __device__ uint32_t shifted(uint32_t expected, float part)
 {
-    const firn_settings *settings = &rules.settings;
-    const pace_limits limits = limits_of(&p->most);
+    const int lane = (int)threadIdx.x - MIDDLE_LANE;
+    if (expected == 0 || lane == 0)
+        return expected;
+    const float by = part * LEAST_SHIFT * (float)(1 << (abs(lane) - 1));
+    return ordered_bits(of_ordered_bits(expected) + (lane < 0 ? -by : by));
+}
+
+/* If it goes on as before. */
+static __device__ uint32_t expected(uint32_t known, float trend)
+{
+    return known ? ordered_bits(of_ordered_bits(known) + trend) : 0;
+}
+
+/* What the middle lane has. By all. */
+template <class T> static __device__ T middle(T x)
+{
+    return __shfl_sync(0xffffffffu, x, MIDDLE_LANE);
+}
+
+/* From which bound to which the middle lane would have chosen the same, as others have; not all the way to them, as
+ * functions that grow may do so to within rounding only. */
+static __device__ void foresee(uint32_t expected, bool is_same, uint32_t *least, uint32_t *most)
+{
+    const uint32_t within = shifted(expected, 0.75f);
+    *least = ~warp_most(~(is_same && threadIdx.x < MIDDLE_LANE ? within : expected));
+    *most = warp_most(is_same && threadIdx.x > MIDDLE_LANE ? within : expected);
+}
+
+/* How long a step is to be, if the GPU may take it. */
+struct chosen_length {
+    bool is_ours;
+    double choice, limit, dt, body_speed;
+};
+
+/* As sim_choose and firn_sim_step do for explicit steps. */
+static __device__ chosen_length choose_length(const pace_state *p, const firn_settings *settings,
+                                              const pace_limits &limits)
+{
     const double speed = fmax(limits.max_speed, p->flow_speed);
+    chosen_length r = {.is_ours = true};
     double stable = time_step_stable(settings->cell_size, limits.max_wave_speed, speed, p->cfl,
                                      settings->travel);
-    double body_speed = 0;
     if (p->planned) {
         const uint32_t n = p->bodies_move ? p->steps : 0;
         const body_step step = p->planned[n];
-        if (!is_as_planned(p, step, stable)) {
-            p->now.halted = HALT_ASKED;
-            return;
-        }
+        r.is_ours = is_as_planned(p, step, stable);
         const double allowed = p->bodies_move ? step.allowed : fmin(stable, 1 / settings->fps);
         stable = collider_walls_step(p->walls + n * p->bodies, step.walls, speed, allowed);
-        body_speed = step.speed;
+        r.body_speed = step.speed;
     }
     const double far = time_step_travel(settings->cell_size, speed,
                                         time_step_pull(settings->gravity), settings->travel);
@@ -180,17 +252,51 @@ static __device__ void choose(pace_state *p, const pace_rules &rules)
                          settings->integrator == FIRN_CHEAPER ? TIME_STEP_SOLVES_WHEN_CHEAPER
                                                               : TIME_STEP_NEVER_SOLVES);
     const double floor = time_step_floor(choice.dt, stable, settings->retries);
-    if (choice.implicit || !(choice.dt >= floor)) {
+    r.is_ours = r.is_ours && !choice.implicit && choice.dt >= floor;
+    r.choice = choice.dt;
+    r.limit = time_step_held_back(r.choice, p->dt_limit, floor);
+    r.dt = time_step_to_land(p->time, p->frame_time, r.limit);
+    return r;
+}
+
+/* By a warp, whose middle lane keeps what it has chosen. */
+static __device__ void choose(pace_state *p, const pace_rules &rules)
+{
+    const firn_settings *settings = &rules.settings;
+    particle_most most = p->most;
+    const bool guesses = p->now.owed > 0;
+    const uint32_t wave2 = expected(most.wave2, p->trend.wave2),
+                   stress = expected(most.stress, p->trend.stress);
+    if (guesses) {
+        most.wave2 = shifted(wave2, 1);
+        most.stress = shifted(stress, 1);
+    }
+    const pace_limits limits = limits_of(&most);
+    const chosen_length own = choose_length(p, settings, limits);
+    const double choice = middle(own.choice), limit = middle(own.limit), dt = middle(own.dt);
+    const sum_ranges ranges = ranges_of(&rules, &limits, dt);
+    step_now now = now_of(&rules, &limits, &ranges, dt,
+                          calm_speed(settings, dt, limits.max_speed, own.body_speed));
+    now.owed = p->now.owed;
+    if (guesses) {
+        const float scale = middle(now.momentum_scale); /* the only one that MLS goes by */
+        foreseen *f = &now.limits;
+        foresee(wave2, own.is_ours && own.choice == choice && own.limit == limit && own.dt == dt,
+                &f->least_wave2, &f->most_wave2);
+        foresee(stress, now.momentum_scale == scale, &f->least_stress, &f->most_stress);
+    }
+    __syncwarp();
+    if (threadIdx.x != MIDDLE_LANE)
+        return;
+    if (!own.is_ours) {
         p->now.halted = HALT_ASKED;
         return;
     }
-    p->choice = choice.dt;
-    p->limit = time_step_held_back(p->choice, p->dt_limit, floor);
-    p->dt = time_step_to_land(p->time, p->frame_time, p->limit);
+    p->choice = choice;
+    p->limit = limit;
+    p->dt = dt;
     p->begun = true;
-    sum_ranges ranges = ranges_of(&rules, &limits, p->dt);
-    float calm = calm_speed(settings, p->dt, limits.max_speed, body_speed);
-    p->now = now_of(&rules, &limits, &ranges, p->dt, calm);
+    p->now = now;
 }
 
 /* From one step to the next, by a warp. */
@@ -199,7 +305,8 @@ static __device__ void turn(outcome *out, const pace_rules &rules, pace_state *p
     const particle_most most = gather_most(out);
     if (threadIdx.x == 0 && p->begun)
         account(p, out, most);
-    if (threadIdx.x == 0 && p->now.halted == GOES_ON)
+    __syncwarp();
+    if (*(volatile uint32_t *)&p->now.halted == GOES_ON)
         choose(p, rules);
     __syncwarp();
     if (*(volatile uint32_t *)&p->now.halted != GOES_ON)

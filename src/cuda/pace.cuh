@@ -3,6 +3,11 @@
  * many steps in a row, on the host for one, by the same functions and with the same bits. So pace.cu is
  * built without fused multiply-adds and takes nothing of the mathematical libraries that IEEE 754 leaves open.
  *
+ * With MLS, P2G is who finds F and J_P as the step before left them (deform.cuh), and so the wave speed and the stress that
+ * its own step is chosen by. That step is chosen by those of one step earlier, with the range in which they make no
+ * difference (foreseen). When P2G tells others, nothing comes of the step but what was owed, and it is chosen again: so all
+ * steps are those that the particles ask for.
+ *
  * Does NOT do: decide what happens when a step fails. Then the GPU halts, and the host takes that step.
  */
 #ifndef FIRN_CUDA_PACE_CUH
@@ -33,7 +38,10 @@ typedef struct sum_ranges {
 /* Steps in a row, on the GPU. */
 struct pace_state {
     step_now now;
-    particle_most most;     /* after the last good step */
+    bool tries, met_wild; /* nodes */
+    bool owes;            /* steps leave their step 7 to the next P2G */
+    particle_most most;   /* after the last good step; if that owes, wave2 and stress before it */
+    particle_trend trend;
     double cfl, frame_time; /* as sim.c says */
     double pause_time, flow_speed;
     double time, dt_limit;
@@ -53,6 +61,9 @@ struct pace_state {
 };
 
 pace_limits pace_limits_of(const particle_most *most);
+
+/* Wave speed and stress as P2G has told them. */
+void pace_settle(const particle_most *told, particle_most *most, particle_trend *trend);
 
 /*
  * Values are of one particle, as much as may go to a node. Where they turn out

@@ -63,8 +63,8 @@ static __host__ __device__ constexpr int reach_count(int width)
     return reach_side(width) * reach_side(width) * reach_side(width);
 }
 
-/* Arrays of one 4-byte value a particle. What G2P reads lies together, from THETA_C to V_Z, and what P2G
- * reads, from XI to the end. */
+/* Arrays of one 4-byte value a particle. What G2P reads lies together, from THETA_C to V_Z (with MLS, AT_X to AT_Z), and
+ * what P2G reads, from XI (with MLS, THETA_C) to the end. */
 enum particle_array {
     ROW, /* uint32_t */
     THETA_C,
@@ -163,6 +163,11 @@ typedef struct particle_most {
     uint32_t affine;                   /* |C (x_i - x_p)| along an axis */
 } particle_most;
 
+/* By how much the logarithms in it grew over the last step. */
+typedef struct particle_trend {
+    float wave2, stress;
+} particle_trend;
+
 enum { PARTICLE_LIMITS = sizeof(particle_most) / sizeof(uint32_t) };
 
 /* Told by many at once: in several places, each in a line of memory of its own, so that they seldom wait for each
@@ -181,6 +186,7 @@ typedef struct outcome {
     uint32_t momentum_needed, force_needed; /* when beyond the fixed-point range: of one particle */
     uint32_t sums_overflow;
     uint32_t wild;
+    uint32_t misjudged;    /* the largest values are not what this step was chosen for */
     uint32_t touching;     /* particles that may touch a body */
     uint32_t drifted;      /* a sort is needed */
     uint32_t bad_row_mark; /* ~ the first row that went wrong; 0: none */
@@ -197,6 +203,11 @@ enum halt {
     HALT_ASKED    /* a step that only the host can decide on */
 };
 
+/* Of some bounds of the particles that a step is chosen by, as ordered_bits: what they may be for it to be the same step. */
+typedef struct foreseen {
+    uint32_t least_wave2, most_wave2, least_stress, most_stress;
+} foreseen;
+
 /* What changes from step to step, on the GPU: chosen there, or copied from the host. */
 typedef struct step_now {
     uint32_t halted;
@@ -206,6 +217,9 @@ typedef struct step_now {
     float calm;       /* m/s, see calm_speed */
     float harmless;   /* see node_is_wild */
     float cell_speed; /* m/s: one cell in this step */
+    /* s: dt of the step before, whose step 7 is left to this one's P2G (deform.cuh); 0: none is. */
+    float owed;
+    foreseen limits;
 } step_now;
 
 /* By value to the kernels of a step. */
@@ -223,10 +237,12 @@ typedef struct pass_view {
     float reach; /* cells from a particle to the farthest node of its stencil, along an axis */
     bool planar;
     bool fits;           /* slopes are those of MLS */
+    bool settles;        /* P2G ends with what is owed: it adds nothing to the grid */
     bool overlaps;       /* kernels are launched close behind each other: launch.cuh */
     uint32_t processors; /* of the GPU */
     stress_series_plan series;
     bool in_row; /* of steps: whether anything is to be done is known on the GPU only */
+    bool tries;  /* G2P comes behind a trial; without one, not where nodes are wild */
 
     __device__ bool halted() const
     {
@@ -263,6 +279,10 @@ typedef struct pass_view {
     __device__ float cell_speed() const
     {
         return now->cell_speed;
+    }
+    __device__ float owed() const
+    {
+        return now->owed;
     }
 } pass_view;
 
@@ -361,7 +381,11 @@ struct backend {
     double largest_mass, least_mass, largest_strain;
     uint64_t steps;
     bool limits_known;
+    uint32_t tries; /* rows of steps still to be tried, since nodes were wild */
+    /* As in step_now: then F, J_P, and of `most` wave2 and stress are those before that step. */
+    float owed;
     particle_most most; /* after the last step */
+    particle_trend trend;
 };
 
 /* FIRN_OK, or what CUDA says went wrong while doing `what`. */
@@ -412,6 +436,9 @@ double solver_memory(const firn_settings *settings, double particles, double nod
 
 /* still.cu: the end of a copy, once the stream gets there. */
 void cuda_thaw(backend *copy, cudaStream_t stream);
+
+/* step.cu: do what is owed to F, before anybody but P2G and G2P looks at it. */
+firn_status settle(backend *s);
 
 /* pace.cu: the largest of all that was told. */
 particle_most most_of(const outcome *out);

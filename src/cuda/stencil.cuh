@@ -393,7 +393,15 @@ struct particle_limits {
         return &out->told[blockIdx.x % TOLD].line[threadIdx.x % 32];
     }
 
-    /* By all lanes of a warp. `known` has been told, long ago perhaps: nobody need tell less. */
+    /* Of F and J_P; all others are of velocities. */
+    static __device__ __forceinline__ bool is_of_strain(int k)
+    {
+        return k == 1 || k == 2;
+    }
+
+    /* Those of velocities, of strains or both, by all lanes of a warp. `known` has been told, long ago perhaps: nobody
+     * need tell less. */
+    template <bool VELOCITIES, bool STRAINS>
     __device__ __forceinline__ void tell(outcome *out, uint32_t known) const
     {
         const uint32_t lane = threadIdx.x & 31;
@@ -403,6 +411,8 @@ struct particle_limits {
                                               backward[2], affine};
 #pragma unroll
         for (int k = 0; k < PARTICLE_LIMITS; k++) {
+            if (!(is_of_strain(k) ? STRAINS : VELOCITIES))
+                continue;
             bool is_signed = k != 0 && k != PARTICLE_LIMITS - 1;
             uint32_t bits = !is_signed             ? __float_as_uint(value[k])
                             : value[k] > -INFINITY ? ordered_bits(value[k])

@@ -28,6 +28,13 @@ static firn_status see_outcome(backend *s)
     return cuda_check(cudaStreamSynchronize(s->stream), "taking a step");
 }
 
+/* What the next pass goes by. */
+static void show_now(backend *s, const step_now *now)
+{
+    s->shown->now = *now;
+    cudaMemcpyAsync(&s->pace->now, &s->shown->now, sizeof *now, cudaMemcpyHostToDevice, s->stream);
+}
+
 static pace_rules rules_of(const backend *s)
 {
     pace_rules rules = {};
@@ -79,10 +86,32 @@ static void find_limits(backend *s)
     s->largest_strain = float_of(s->seen->max_strain);
 }
 
+/* Nothing is spoiled by it: calm nodes or a trial have shown so before G2P went on. */
+firn_status settle(backend *s)
+{
+    if (!(s->owed > 0))
+        return FIRN_OK;
+    pass_view pass = pass_of(s);
+    pass.settles = true;
+    const step_now now = {.owed = s->owed};
+    show_now(s, &now);
+    reset_outcome(s);
+    s->run.p2g(&pass, s->stream);
+    const firn_status status = see_outcome(s);
+    if (status != FIRN_OK)
+        return status;
+    const particle_most told = most_of(s->seen);
+    pace_settle(&told, &s->most, &s->trend);
+    s->owed = 0;
+    return FIRN_OK;
+}
+
 void cuda_limits(backend *s, step_limits *limits)
 {
     if (!s->limits_known)
         find_limits(s);
+    else
+        settle(s);
     pace_limits found = pace_limits_of(&s->most);
     *limits = (step_limits){found.max_speed, found.max_wave_speed};
 }
@@ -106,13 +135,6 @@ static firn_status prepare(backend *s, bool moves)
     }
     cudaEventRecord(s->mark[MARK_SORTED], s->stream);
     return status;
-}
-
-/* What the next pass goes by. */
-static void show_now(backend *s, const step_now *now)
-{
-    s->shown->now = *now;
-    cudaMemcpyAsync(&s->pace->now, &s->shown->now, sizeof *now, cudaMemcpyHostToDevice, s->stream);
 }
 
 /* A step as the host has chosen it, with sums of these ranges. */
@@ -181,7 +203,8 @@ static firn_status solve(backend *s, const step_plan *plan, step_report *report)
 /* Steps 7 to 10. Where nodes are wild they wait until a trial has shown that nothing goes wrong. */
 static void move_particles(backend *s, const pass_view *pass)
 {
-    s->run.try_g2p(pass, s->stream);
+    if (pass->tries)
+        s->run.try_g2p(pass, s->stream);
     s->run.g2p(pass, s->stream);
 }
 
@@ -250,13 +273,16 @@ static float calm_of(backend *s, double max_speed, double dt)
 firn_status cuda_step(backend *s, const step_plan *plan, step_report *report)
 {
     *report = (step_report){};
-    firn_status status = prepare(s, s->colliders->moves);
+    firn_status status = settle(s);
+    if (status == FIRN_OK)
+        status = prepare(s, s->colliders->moves);
     if (status != FIRN_OK || s->count == 0)
         return status;
     chosen_step step = {.plan = plan, .rules = rules_of(s), .limits = pace_limits_of(&s->most)};
     step.ranges = pace_ranges(&step.rules, &step.limits, plan->dt);
     step.calm = calm_of(s, step.limits.max_speed, plan->dt);
     step.pass = pass_of(s);
+    step.pass.tries = true;
     if (plan->first && s->settings->rest_volume == FIRN_VOLUME_GRID)
         status = find_volumes(s, &step);
     do {
@@ -270,11 +296,16 @@ firn_status cuda_step(backend *s, const step_plan *plan, step_report *report)
     if (s->seen->bad_row_mark)
         return report_bad(s, &step.pass, report);
     s->most = most_of(s->seen);
+    s->owed = s->settings->transfer == FIRN_MLS ? (float)plan->dt : 0;
     s->drifted = s->seen->drifted != 0;
     s->steps_since_sort++;
     s->steps++;
     return FIRN_OK;
 }
+
+/* Where nodes have been wild they soon are again: for so many rows of steps G2P is tried. Elsewhere a row ends when it
+ * meets some, for the host to take that step, and the others are spared a kernel that finds nothing to do. */
+enum { TRIED_ROWS = 8 };
 
 /* ---- Many steps ------------------------------------------------------------------------------- */
 
@@ -366,7 +397,11 @@ firn_status cuda_steps(backend *s, step_batch *batch, step_report *report)
     if (status != FIRN_OK)
         return status;
     const uint32_t ahead = steps_ahead(s, batch);
-    *s->shown = (pace_state){.most = s->most,
+    *s->shown = (pace_state){.now = {.owed = s->owed},
+                             .tries = s->tries > 0,
+                             .owes = s->settings->transfer == FIRN_MLS,
+                             .most = s->most,
+                             .trend = s->trend,
                              .cfl = batch->cfl,
                              .frame_time = batch->frame_time,
                              .pause_time = batch->pause_time,
@@ -384,6 +419,7 @@ firn_status cuda_steps(backend *s, step_batch *batch, step_report *report)
     cudaMemcpyAsync(s->pace, s->shown, sizeof *s->pace, cudaMemcpyHostToDevice, s->stream);
     pass_view pass = pass_of(s);
     pass.in_row = true;
+    pass.tries = s->tries > 0;
     launch_steps(s, &pass, ahead, batch->plan != NULL);
     status = cuda_check(cudaGetLastError(), "taking steps");
     if (status == FIRN_OK)
@@ -399,6 +435,9 @@ firn_status cuda_steps(backend *s, step_batch *batch, step_report *report)
     batch->dt_max = p->dt_max;
     report->active_nodes = p->active_nodes;
     s->most = p->most;
+    s->tries = p->met_wild ? TRIED_ROWS : s->tries > 0 ? s->tries - 1 : 0;
+    s->trend = p->trend;
+    s->owed = p->now.owed;
     s->drifted = p->now.halted == HALT_DRIFTED;
     s->steps_since_sort += p->steps;
     s->steps += p->steps;

@@ -36,7 +36,7 @@ template <int WIDTH, int DEPTH, firn_transfer TRANSFER> struct launch {
     static void p2g(const pass_view *s, cudaStream_t stream)
     {
         launch_behind(s->overlaps, p2g_kernel<WIDTH, DEPTH, AFFINE, FITS>, s->grid.home_count,
-                      p2g_shape<WIDTH, AFFINE>::THREADS, stream, *s);
+                      p2g_shape<WIDTH, AFFINE, FITS>::THREADS, stream, *s);
     }
     static void grid(const pass_view *s, cudaStream_t stream)
     {

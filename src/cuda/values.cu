@@ -243,9 +243,9 @@ firn_status cuda_get(const backend *s, firn_attribute attribute, size_t first, s
 {
     if (count == 0)
         return FIRN_OK;
+    firn_status status = settle((backend *)s);
     know_places(s);
     size_t width = (size_t)firn_attribute_components(attribute, s->settings->dimensions);
-    firn_status status = FIRN_OK;
     for (size_t done = 0; done < count && status == FIRN_OK; done += STAGING_ROWS) {
         size_t rows = count - done < STAGING_ROWS ? count - done : STAGING_ROWS;
         status = get_rows(s, attribute, first + done, rows, values + done * width);
@@ -303,7 +303,7 @@ static __global__ void find_limits(const pass_view s, uint32_t count, float inv_
         materials.add(q[MASS], q[THETA_C], q[THETA_S]);
     }
     __syncwarp();
-    limits.tell(s.out, 0);
+    limits.tell<true, true>(s.out, 0);
     materials.tell(s.out);
 }
 
@@ -454,6 +454,9 @@ static firn_status copy_rows(backend *old, backend *s, const uint32_t *row, size
 
 firn_status cuda_reshape(backend *s, const bool *kept, size_t added)
 {
+    firn_status status = settle(s);
+    if (status != FIRN_OK)
+        return status;
     size_t stay = 0;
     uint32_t *row = (uint32_t *)malloc((s->count + 1) * sizeof *row);
     if (!row)
@@ -465,7 +468,7 @@ firn_status cuda_reshape(backend *s, const bool *kept, size_t added)
     backend old = *s;
     uint64_t steps = s->steps;
     forget_particles(s);
-    firn_status status = cuda_resize(s, stay + added);
+    status = cuda_resize(s, stay + added);
     if (status == FIRN_OK)
         status = copy_rows(&old, s, row, stay);
     backend *leaving = status == FIRN_OK ? &old : s;
