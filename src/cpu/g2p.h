@@ -284,7 +284,7 @@ FN void update_particles(const cpu_pass *pass, cpu_block *block, uint32_t first,
     const uint32_t *order = pass->order + block->first + first;
     real inv_h = real_of(1 / (float)pass->cell_size);
     p->F_E = mat_mad(p->F_E, inv_h * pass->dt, mat_mul(g->grad_v, p->F_E));
-    mat E = step07_strain(p->F_E);
+    mat E = strain_of(p->F_E);
     real det = mat_det(p->F_E);
     lane_mask yields = step07_beyond(E, det, p->theta_c, p->theta_s);
     if (lane_any(yields))

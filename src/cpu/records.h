@@ -187,9 +187,9 @@ FN void particles_store_hot(const cpu_pass *pass, const uint32_t *order, int cou
 FN mat particles_stress(const cpu_pass *pass, const particles *p)
 {
     lame hard = snow_harden(p->mu0, p->lambda0, p->xi, p->J_P);
-    mat E = stress_series_strain(p->F_E);
-    real dilation = stress_series_dilation(p->F_E);
-    lane_mask near = stress_series_holds(&pass->series, E, dilation);
+    mat E = strain_of(p->F_E);
+    real dilation = strain_dilation(p->F_E);
+    lane_mask near = stress_series_holds(&pass->series, strain_size(E), dilation);
     mat t = stress_series(E, dilation, hard, &pass->series);
     if (__builtin_expect(!lane_all(near), 0)) {
         svd s = svd_of(p->F_E);

@@ -68,42 +68,58 @@ static __device__ __forceinline__ vec load_node(const float4 &node)
     return {{node.x, node.y, node.z}};
 }
 
-/* With fitted slopes sum w v and sum w d v are all there is to know. */
+/*
+ * With fitted slopes sum w v and sum w d v are all there is to know. As d = i - 1 - u, the latter is
+ * w_2 v_2 - w_0 v_0 less u sum w v, which is left for the end.
+ */
+struct fitted_line {
+    vec w, m;
+
+    __device__ __forceinline__ fitted_line(const real w[3], const vec v[3])
+    {
+        const vec first = vec_scale(v[0], w[0]);
+        m = vec_mad(vec_scale(first, -1), w[2], v[2]);
+        this->w = vec_mad(vec_mad(first, w[1], v[1]), w[2], v[2]);
+    }
+};
+
 template <int DEPTH>
 static __device__ __forceinline__ gathered gather_fitted(const stencil<3, DEPTH> &at,
                                                          const velocity_tile<3, DEPTH, true> &tile)
 {
     using T = tile_shape<3, DEPTH>;
-    real wd[3][3];
-    for (int a = 0; a < 3; a++)
-        for (int i = 0; i < (a == 2 ? DEPTH : 3); i++)
-            wd[a][i] = at.w[a][i] * at.way(a, i);
     const float4 *first = tile.v + at.first();
-    vec plane[3], plane_x[3], plane_y[3];
+    vec plane[3], plane_m[2][3]; /* sums over planes; m along x and y */
 #pragma unroll
     for (int c = 0; c < DEPTH; c++) {
-        vec row[3], row_x[3];
+        vec row[3], row_m[3];
 #pragma unroll
         for (int b = 0; b < 3; b++) {
             const float4 *node = first + T::Y * b + T::Z * c;
             const vec v[3] = {load_node(node[0]), load_node(node[1]), load_node(node[2])};
-            row[b] = weighed(at.w[0], v);
-            row_x[b] = weighed(wd[0], v);
+            const fitted_line x(at.w[0], v);
+            row[b] = x.w;
+            row_m[b] = x.m;
         }
-        plane[c] = weighed(at.w[1], row);
-        plane_x[c] = weighed(at.w[1], row_x);
-        plane_y[c] = weighed(wd[1], row);
+        const fitted_line y(at.w[1], row);
+        plane[c] = y.w;
+        plane_m[0][c] = weighed(at.w[1], row_m);
+        plane_m[1][c] = y.m;
     }
-    const bool flat = DEPTH == 1;
-    const vec x = flat ? plane_x[0] : weighed(at.w[2], plane_x),
-              y = flat ? plane_y[0] : weighed(at.w[2], plane_y),
-              z = flat ? vec_zero() : weighed(wd[2], plane);
     gathered r;
-    r.v = flat ? plane[0] : weighed(at.w[2], plane);
-    for (int i = 0; i < 3; i++) {
-        r.B.m[i][0] = x.e[i];
-        r.B.m[i][1] = y.e[i];
-        r.B.m[i][2] = z.e[i];
+    vec m[3] = {plane_m[0][0], plane_m[1][0], vec_zero()};
+    r.v = plane[0];
+    if constexpr (DEPTH == 3) {
+        const fitted_line z(at.w[2], plane);
+        r.v = z.w;
+        m[0] = weighed(at.w[2], plane_m[0]);
+        m[1] = weighed(at.w[2], plane_m[1]);
+        m[2] = z.m;
+    }
+    for (int a = 0; a < 3; a++) {
+        const float u = at.way(a, 1); /* -u, and 0 in a plane */
+        for (int i = 0; i < 3; i++)
+            r.B.m[i][a] = fmaf(u, r.v.e[i], m[a].e[i]);
     }
     r.grad = mat_scale(r.B, at.INV_D);
     return r;
@@ -527,7 +543,7 @@ static __device__ __forceinline__ void try_particle(const pass_view &s, uint32_t
     deformation r = {load_mat(q, F_FIRST), q[J_P]};
     r.F_E = mat_mad(r.F_E, s.inv_h * s.dt(), mat_mul(from.grad, r.F_E));
     const strain e(r.F_E);
-    if (step07_beyond(e.E, e.J, q[THETA_C], q[THETA_S]))
+    if (step07_beyond(e.E, e.J(), q[THETA_C], q[THETA_S]))
         r = return_particle(s, r.F_E, e, r.J_P, q[THETA_C], q[THETA_S]);
     vec v = AFFINE ? from.v : vec_mad(from.v, s.blend, load_velocity(q));
     if (s.bodies && s.grid.bodies[block] && may_touch(s, block, at))

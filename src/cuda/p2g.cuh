@@ -72,6 +72,16 @@ template <int WIDTH, int DEPTH> static __device__ __forceinline__ uint32_t start
     return (uint32_t)__float2int_rn(whole) + anchors;
 }
 
+/* The rest, to the centre. */
+template <int COUNT>
+static __device__ __forceinline__ void add_left(int *centre, int stride,
+                                                const uint32_t (&left)[COUNT])
+{
+#pragma unroll
+    for (int a = 0; a < COUNT; a++)
+        atomicAdd(centre + a * stride, (int)left[a]);
+}
+
 static __device__ __forceinline__ float row_size(const mat &m, int a)
 {
     return fabsf(m.m[a][0]) + fabsf(m.m[a][1]) + fabsf(m.m[a][2]);
@@ -110,17 +120,15 @@ template <bool AFFINE> struct giver {
 /* -dt V0 P F_E^T / h, in units of a sum; its columns go with the slopes along the axes. */
 template <bool AFFINE>
 static __device__ __forceinline__ mat impulse_of(const pass_view &s, const giver<AFFINE> &from,
-                                                 float scale)
+                                                 const strain &e, float scale)
 {
     const float kick = -s.dt() * s.inv_h * scale;
-    const mat &F = from.F;
-    mat E = stress_series_strain(F), stress;
-    lame hard = snow_harden(from.soft.mu, from.soft.lambda, from.xi, from.J_P);
-    float dilation = stress_series_dilation(F);
-    if (stress_series_holds(&s.series, E, dilation)) {
-        stress = stress_series(E, dilation, hard, &s.series);
+    const lame hard = snow_harden(from.soft.mu, from.soft.lambda, from.xi, from.J_P);
+    mat stress;
+    if (stress_series_holds(&s.series, e.size, e.dilation)) {
+        stress = stress_series(e.E, e.dilation, hard, &s.series);
     } else {
-        svd d = svd_of(F);
+        svd d = svd_of(from.F);
         stress = snow_kirchhoff(d.U, d.sigma, hard);
     }
     return mat_scale(stress, kick);
@@ -138,6 +146,15 @@ static __device__ __forceinline__ void add_weighed(const stencil<WIDTH, DEPTH> &
     });
 }
 
+/* The same of x whose shares w x along x are known. */
+template <int WIDTH>
+static __device__ __forceinline__ void
+add_shares(const float share[WIDTH], int *node, bool has_centre, float wyz, float x, uint32_t *left)
+{
+    add_row<WIDTH>(node, has_centre, fmaf(wyz, x, FIXED_ANCHOR), left,
+                   [&](int i, float sum, float sign) { return fmaf(sign * wyz, share[i], sum); });
+}
+
 /* (m_i, m_i v_i) += w_ip (m, m v) and dt f_i += t grad w_ip, separately: FLIP needs v_i before forces. */
 template <int WIDTH, int DEPTH>
 static __device__ __forceinline__ void scatter_flip(const pass_view &s, const giver<false> &from,
@@ -147,7 +164,7 @@ static __device__ __forceinline__ void scatter_flip(const pass_view &s, const gi
     const stencil<WIDTH, DEPTH> at(from.at);
     float m = from.mass, M = m * s.mass_scale();
     vec P = vec_scale(from.framed_velocity(s), m * s.momentum_scale());
-    mat t = impulse_of(s, from, s.force_scale());
+    mat t = impulse_of(s, from, strain(from.F), s.force_scale());
     const float heaviest = stencil_most_weight(WIDTH, DEPTH),
                 most = stencil_most(WIDTH, DEPTH, false);
     uint32_t left[7] = {start_left<WIDTH, DEPTH>(M)};
@@ -182,8 +199,7 @@ static __device__ __forceinline__ void scatter_flip(const pass_view &s, const gi
                                });
             }
         }
-    for (int a = 0; a < 7; a++)
-        atomicAdd(first + T::CENTRE + a * T::SIZE, (int)left[a]);
+    add_left(first + T::CENTRE, T::SIZE, left);
 }
 
 /* Along an axis, what goes to node i beside its weight's share: w d Q + g t, of columns of both. Of sum 0. */
@@ -240,6 +256,13 @@ static __device__ __forceinline__ void add_fitted(const stencil<WIDTH, DEPTH> &a
                                                   uint32_t left[4])
 {
     using T = tile_shape<WIDTH, DEPTH>;
+    float mass[WIDTH];
+    vec along[WIDTH]; /* of both, what depends on x alone */
+#pragma unroll
+    for (int i = 0; i < WIDTH; i++) {
+        mass[i] = at.w[0][i] * M;
+        along[i] = vec_scale(mat_column(Q, 0), at.w[0][i] * at.way(0, i));
+    }
 #pragma unroll
     for (int c = 0; c < DEPTH; c++) {
         const vec plane = vec_mad(P, at.way(2, c), mat_column(Q, 2));
@@ -249,15 +272,14 @@ static __device__ __forceinline__ void add_fitted(const stencil<WIDTH, DEPTH> &a
             const bool has_centre = offset + 1 == T::CENTRE;
             int *node = first + offset;
             const float wyz = at.w[1][b] * at.w[2][c];
-            const vec row = vec_scale(vec_mad(plane, at.way(1, b), mat_column(Q, 1)), wyz);
-            add_weighed(at, node, has_centre, wyz, M, &left[0]);
+            const vec row = vec_mad(plane, at.way(1, b), mat_column(Q, 1));
+            add_shares<WIDTH>(mass, node, has_centre, wyz, M, &left[0]);
             for (int a = 0; a < 3; a++) {
                 node += T::SIZE;
-                const float along = wyz * Q.m[a][0];
-                add_row<WIDTH>(node, has_centre, FIXED_ANCHOR + row.e[a], &left[1 + a],
+                add_row<WIDTH>(node, has_centre, fmaf(wyz, row.e[a], FIXED_ANCHOR), &left[1 + a],
                                [&](int i, float sum, float sign) {
-                                   float there = fmaf(at.way(0, i), along, row.e[a]);
-                                   return fmaf(sign * at.w[0][i], there, sum);
+                                   float share = fmaf(at.w[0][i], row.e[a], along[i].e[a]);
+                                   return fmaf(sign * wyz, share, sum);
                                });
             }
         }
@@ -267,7 +289,7 @@ static __device__ __forceinline__ void add_fitted(const stencil<WIDTH, DEPTH> &a
 /* (m_i, m_i v_i + dt f_i) += w_ip (m, m v + m C (x_i - x_p)) + (0, t grad w_ip) */
 template <int WIDTH, int DEPTH, bool FITS>
 static __device__ __forceinline__ void scatter_affine(const pass_view &s, const giver<true> &from,
-                                                      int *tile)
+                                                      const strain &e, int *tile)
 {
     using T = tile_shape<WIDTH, DEPTH>;
     const stencil<WIDTH, DEPTH> at(from.at);
@@ -275,23 +297,26 @@ static __device__ __forceinline__ void scatter_affine(const pass_view &s, const 
     vec P = vec_scale(from.framed_velocity(s), scale);
     /* C (x_i - x_p) = (B / h) D^-1 h^2 d, d in cells */
     mat Q = mat_scale(from.B, at.INV_D * scale);
-    mat t = impulse_of(s, from, s.momentum_scale());
+    mat t = impulse_of(s, from, e, s.momentum_scale());
+    if (FITS)
+        Q = mat_mad(Q, at.INV_D, t);
+    const float heaviest = stencil_most_weight(WIDTH, DEPTH),
+                most = stencil_most(WIDTH, DEPTH, FITS);
     uint32_t left[4] = {start_left<WIDTH, DEPTH>(M)};
     float size[3];
     for (int a = 0; a < 3; a++) {
-        size[a] = fabsf(P.e[a]) + row_size(Q, a) * s.reach;
-        size[a] = stencil_most_weight(WIDTH, DEPTH) * size[a] +
-                  stencil_most(WIDTH, DEPTH, FITS) * row_size(t, a);
+        size[a] =
+            FITS ? heaviest * fabsf(P.e[a]) + most / at.INV_D * row_size(Q, a)
+                 : heaviest * (fabsf(P.e[a]) + row_size(Q, a) * s.reach) + most * row_size(t, a);
         left[1 + a] = start_left<WIDTH, DEPTH>(P.e[a]);
     }
     require(&s.out->momentum_needed, size, s.momentum_scale());
     int *first = tile + at.first();
     if constexpr (FITS)
-        add_fitted(at, M, P, mat_mad(Q, at.INV_D, t), first, left);
+        add_fitted(at, M, P, Q, first, left);
     else
         add_tilted(at, M, P, Q, t, first, left);
-    for (int a = 0; a < 4; a++)
-        atomicAdd(first + T::CENTRE + a * T::SIZE, (int)left[a]);
+    add_left(first + T::CENTRE, T::SIZE, left);
 }
 
 /* Step 7 of the step before, where that is owed; then the same. The slopes of v are B / D. */
@@ -301,16 +326,14 @@ static __device__ __forceinline__ void settle_and_scatter(const pass_view &s, pa
 {
     const float theta_c = q[THETA_C], theta_s = q[THETA_S], wave2 = q[LOG_WAVE2];
     giver<true> from(q);
-    if (const float owed = s.owed(); owed > 0) {
-        const float cells = stencil<WIDTH, DEPTH>::INV_D * s.inv_h * owed;
-        const strain e = step_7(s, q, 0, cells, from.B, theta_c, theta_s, &from.F, &from.J_P);
-        limits->add_stress(wave2, from.xi, from.J_P, e);
+    const float owed = s.owed(), cells = stencil<WIDTH, DEPTH>::INV_D * s.inv_h * owed;
+    const strain e = owed > 0 ? step_7(s, q, 0, cells, from.B, theta_c, theta_s, &from.F, &from.J_P)
+                              : strain(from.F);
+    limits->add_stress(wave2, from.xi, from.J_P, e);
+    if (owed > 0)
         store_mat(q, F_FIRST, from.F);
-    } else {
-        limits->add_stress(wave2, from.xi, from.J_P, strain(from.F));
-    }
     if (!s.settles)
-        scatter_affine<WIDTH, DEPTH, true>(s, from, tile);
+        scatter_affine<WIDTH, DEPTH, true>(s, from, e, tile);
 }
 
 /* The blocks that my_home reaches, on their way until the pipeline is waited for. */
@@ -367,13 +390,14 @@ static __global__ void __launch_bounds__(p2g_shape<WIDTH, AFFINE, FITS>::THREADS
     for (uint32_t k = begin + threadIdx.x; k < end; k += threads) {
         if (k < mine.first)
             continue;
-        const particle q = s.p[k];
-        if constexpr (FITS)
-            settle_and_scatter<WIDTH, DEPTH>(s, q, tile, &limits);
-        else if constexpr (AFFINE)
-            scatter_affine<WIDTH, DEPTH, FITS>(s, giver<true>(q), tile);
-        else
-            scatter_flip<WIDTH, DEPTH>(s, giver<false>(q), tile);
+        if constexpr (FITS) {
+            settle_and_scatter<WIDTH, DEPTH>(s, s.p[k], tile, &limits);
+        } else if constexpr (AFFINE) {
+            const giver<true> from(s.p[k]);
+            scatter_affine<WIDTH, DEPTH, false>(s, from, strain(from.F), tile);
+        } else {
+            scatter_flip<WIDTH, DEPTH>(s, giver<false>(s.p[k]), tile);
+        }
     }
     if (FITS) {
         __syncwarp();

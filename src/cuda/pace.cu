@@ -185,9 +185,9 @@ static __device__ bool is_as_planned(const pace_state *p, const body_step &step,
 }
 
 /*
- * The lanes of a warp choose for particles that differ in a bound: the middle one for what is expected, those beside it for a
- * little more and less, each for twice as much as the one before, up to factors of two. The logarithm of most bounds is foreseen
- * to 1e-3 or better; 0.03 to 0.06 of a wave2 and 0.7 of a stress lie between two choices.
+ * The lanes of a warp choose for particles that differ in a bound: the middle one for what is expected, those beside
+ * it for a little more and less, each for twice as much as the one before, up to factors of two. The logarithm of most
+ * bounds is foreseen to 1e-3 or better; 0.03 to 0.06 of a wave2 and 0.7 of a stress lie between two choices.
  */
 enum { MIDDLE_LANE = 16 };
 static const float LEAST_SHIFT = 2e-5f;

@@ -3,10 +3,10 @@
  * many steps in a row, on the host for one, by the same functions and with the same bits. So pace.cu is
  * built without fused multiply-adds and takes nothing of the mathematical libraries that IEEE 754 leaves open.
  *
- * With MLS, P2G is who finds F and J_P as the step before left them (deform.cuh), and so the wave speed and the stress that
- * its own step is chosen by. That step is chosen by those of one step earlier, with the range in which they make no
- * difference (foreseen). When P2G tells others, nothing comes of the step but what was owed, and it is chosen again: so all
- * steps are those that the particles ask for.
+ * With MLS, P2G is who finds F and J_P as the step before left them (deform.cuh), and so the wave speed and the stress
+ * that its own step is chosen by. That step is chosen by those of one step earlier, with the range in which they make no
+ * difference (foreseen). When P2G tells others, nothing comes of the step but what was owed, and it is chosen again: so
+ * all steps are those that the particles ask for.
  *
  * Does NOT do: decide what happens when a step fails. Then the GPU halts, and the host takes that step.
  */

@@ -63,8 +63,8 @@ static __host__ __device__ constexpr int reach_count(int width)
     return reach_side(width) * reach_side(width) * reach_side(width);
 }
 
-/* Arrays of one 4-byte value a particle. What G2P reads lies together, from THETA_C to V_Z (with MLS, AT_X to AT_Z), and
- * what P2G reads, from XI (with MLS, THETA_C) to the end. */
+/* Arrays of one 4-byte value a particle. What G2P reads lies together, from THETA_C to V_Z (with MLS, AT_X to AT_Z),
+ * and what P2G reads, from XI (with MLS, THETA_C) to the end. */
 enum particle_array {
     ROW, /* uint32_t */
     THETA_C,
@@ -203,7 +203,8 @@ enum halt {
     HALT_ASKED    /* a step that only the host can decide on */
 };
 
-/* Of some bounds of the particles that a step is chosen by, as ordered_bits: what they may be for it to be the same step. */
+/* Of some bounds of the particles that a step is chosen by, as ordered_bits: what they may be for it to be the same
+ * step. */
 typedef struct foreseen {
     uint32_t least_wave2, most_wave2, least_stress, most_stress;
 } foreseen;

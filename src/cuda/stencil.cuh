@@ -306,29 +306,42 @@ static __device__ __forceinline__ void raise(uint32_t *to, uint32_t value)
         atomicMax(to, value);
 }
 
-/* How far F is from a rotation: E = F^T F - I and det F. Rounded as written, see below. */
+/* What strain.h says of F, rounded as written: see below. */
 struct strain {
     mat E;
-    float J;
+    float dilation, size;
 
-    __device__ __forceinline__ strain(const mat &F)
+    __device__ __forceinline__ explicit strain(const mat &F)
     {
         mat G = F;
         for (int i = 0; i < 3; i++)
             G.m[i][i] = __fadd_rn(F.m[i][i], -1.0f);
+        float sides = 0, diagonal = 0;
         for (int i = 0; i < 3; i++)
             for (int j = 0; j <= i; j++) {
                 float e = __fadd_rn(G.m[i][j], G.m[j][i]);
                 for (int k = 0; k < 3; k++)
-                    e = __fmaf_rn(G.m[k][i], G.m[k][j], e);
+                    e = __fmaf_rn(G.m[i][k], G.m[j][k], e);
                 E.m[i][j] = E.m[j][i] = e;
+                (i == j ? diagonal : sides) = __fmaf_rn(e, e, i == j ? diagonal : sides);
             }
-        J = 0;
-        for (int k = 0; k < 3; k++) {
-            int l = (k + 1) % 3, m = (k + 2) % 3;
-            float minor = __fmaf_rn(F.m[1][l], F.m[2][m], -__fmul_rn(F.m[1][m], F.m[2][l]));
-            J = __fmaf_rn(F.m[0][k], minor, J);
-        }
+        size = __fmaf_rn(2.0f, sides, diagonal);
+        const float x = minor(G, 1, 2, 1, 2), y = minor(G, 0, 2, 0, 2), z = minor(G, 0, 1, 0, 1);
+        float det = __fmul_rn(G.m[0][0], x);
+        det = __fmaf_rn(G.m[0][1], minor(G, 1, 2, 2, 0), det);
+        det = __fmaf_rn(G.m[0][2], minor(G, 1, 2, 0, 1), det);
+        const float trace = __fadd_rn(__fadd_rn(G.m[0][0], G.m[1][1]), G.m[2][2]);
+        dilation = __fadd_rn(trace, __fadd_rn(__fadd_rn(__fadd_rn(x, y), z), det));
+    }
+
+    static __device__ __forceinline__ float minor(const mat &G, int i, int k, int j, int l)
+    {
+        return __fmaf_rn(G.m[i][j], G.m[k][l], -__fmul_rn(G.m[i][l], G.m[k][j]));
+    }
+
+    __device__ __forceinline__ float J() const
+    {
+        return __fadd_rn(1.0f, dilation);
     }
 
     /*
@@ -337,14 +350,8 @@ struct strain {
      */
     __device__ __forceinline__ float square() const
     {
-        float sides = 0, diagonal = 0;
-        for (int i = 0; i < 3; i++) {
-            diagonal = __fmaf_rn(E.m[i][i], E.m[i][i], diagonal);
-            for (int j = 0; j < i; j++)
-                sides = __fmaf_rn(E.m[i][j], E.m[i][j], sides);
-        }
-        float volume = __fmul_rn(__fadd_rn(J, -1.0f), J);
-        return fmaxf(__fmul_rn(0.36f, __fmaf_rn(2.0f, sides, diagonal)), __fmul_rn(volume, volume));
+        const float volume = __fmaf_rn(dilation, dilation, dilation);
+        return fmaxf(__fmul_rn(0.36f, size), __fmul_rn(volume, volume));
     }
 };
 

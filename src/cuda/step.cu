@@ -303,11 +303,11 @@ firn_status cuda_step(backend *s, const step_plan *plan, step_report *report)
     return FIRN_OK;
 }
 
-/* Where nodes have been wild they soon are again: for so many rows of steps G2P is tried. Elsewhere a row ends when it
- * meets some, for the host to take that step, and the others are spared a kernel that finds nothing to do. */
-enum { TRIED_ROWS = 8 };
-
 /* ---- Many steps ------------------------------------------------------------------------------- */
+
+/* Where nodes have been wild they soon are again: for so many rows of steps G2P is tried. Elsewhere a row ends when
+ * it meets some, for the host to take that step, and the others are spared a kernel that finds nothing to do. */
+enum { TRIED_ROWS = 8 };
 
 /* How many steps to launch at once. What is launched beyond a halt does nothing but take a little time, so
  * not many more than can be taken before the next sort: no particle leaves its margin until the fastest has

@@ -107,6 +107,9 @@ static firn_status follow(const backend *s, backend *copy)
 firn_status cuda_freeze(backend *s, backend **out)
 {
     *out = NULL;
+    firn_status status = settle(s);
+    if (status != FIRN_OK)
+        return status;
     step_limits known;
     cuda_limits(s, &known);
     know_places(s);
@@ -122,7 +125,7 @@ firn_status cuda_freeze(backend *s, backend **out)
     forget_the_rest(copy);
     copy->still = memory;
     copy_particles(s, copy);
-    firn_status status = follow(s, copy);
+    status = follow(s, copy);
     if (status == FIRN_OK)
         *out = copy;
     else

@@ -11,6 +11,7 @@
 #ifndef FIRN_METHOD_STEP07_DEFORMATION_H
 #define FIRN_METHOD_STEP07_DEFORMATION_H
 
+#include "method/strain.h"
 #include "method/svd.h"
 
 typedef struct deformation {
@@ -49,10 +50,10 @@ FN deformation step07_return(mat F_hat, real J_P, real theta_c, real theta_s)
 }
 
 /*
- * The same without U, for small strains E = F_hat^T F_hat - I and det F_hat > 0: V are the eigenvectors of E, whose digits
- * E has where F_hat^T F_hat has not, and
+ * The same without V, for small strains E = F_hat F_hat^T - I and det F_hat > 0: U are the eigenvectors of E, which has
+ * digits that F_hat F_hat^T has not, and
  *
- *     F_hat + U (S_c - S) V^T = F_hat + F_hat V (S_c / S - 1) V^T
+ *     F_hat + U (S_c - S) V^T = F_hat + U (S_c / S - 1) U^T F_hat
  *
  * Leaves r.s alone.
  */
@@ -64,18 +65,18 @@ FN lane_mask step07_is_near(mat E, real det)
 FN deformation step07_return_near(mat F_hat, mat E, real J_P, real theta_c, real theta_s)
 {
     deformation r;
-    mat V = svd_eigenvectors(E);
+    mat U = svd_eigenvectors(E);
     vec pulled_back; /* S_c / S - 1: exactly 0 where nothing is beyond the bounds */
     real change = real_of(1);
     for (int i = 0; i < FIRN_DIM; i++) {
-        vec v = mat_column(V, i);
-        real sigma2 = real_max(R(1) + vec_dot(v, mat_vec(E, v)), real_of(R(0.25)));
+        vec u = mat_column(U, i);
+        real sigma2 = real_max(R(1) + vec_dot(u, mat_vec(E, u)), real_of(R(0.25)));
         real inv_sigma = real_rsqrt(sigma2), sigma = sigma2 * inv_sigma;
         real clamped = real_clamp(sigma, R(1) - theta_c, R(1) + theta_s);
         pulled_back.e[i] = (clamped - sigma) * inv_sigma;
         change *= R(1) + pulled_back.e[i];
     }
-    r.F_E = mat_add(F_hat, mat_mul(F_hat, svd_compose_symmetric(V, pulled_back)));
+    r.F_E = mat_add(F_hat, mat_mul(svd_compose_symmetric(U, pulled_back), F_hat));
     r.J_P = step07_J_P_in_range(J_P / change);
     return r;
 }
@@ -93,10 +94,9 @@ FN lane_mask step07_positive(mat A)
 
 /*
  * Whether the return map would change F_hat: not so while both C - (1 - theta_c)^2 I and
- * (1 + theta_s)^2 I - C are positive definite, C = F_hat^T F_hat, and F_hat is not turned inside out,
+ * (1 + theta_s)^2 I - C are positive definite, C = F_hat F_hat^T, and F_hat is not turned inside out,
  * which C cannot tell. A particle within rounding of the yield surface may be told either way. Far
- * cheaper than an SVD, so that lanes of which none yields can do without; NaN yields. E = C - I, or
- * F_hat F_hat^T - I, which has the same eigenvalues.
+ * cheaper than an SVD, so that lanes of which none yields can do without; NaN yields. E = C - I.
  */
 FN lane_mask step07_beyond(mat E, real det, real theta_c, real theta_s)
 {
@@ -107,13 +107,6 @@ FN lane_mask step07_beyond(mat E, real det, real theta_c, real theta_s)
         below.m[i][i] += high;
     }
     return lane_not(step07_positive(above) & step07_positive(below) & (det > R(0)));
-}
-
-/* E from G = F_hat - I keeps the digits that the bounds are made of. */
-FN mat step07_strain(mat F_hat)
-{
-    mat G = mat_sub(F_hat, mat_identity());
-    return mat_add(mat_t_mul(G, G), mat_add(G, mat_transpose(G)));
 }
 
 FN deformation step07_deform(mat grad_v, real dt, mat F_E, real J_P, real theta_c, real theta_s)

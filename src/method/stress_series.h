@@ -6,50 +6,24 @@
  *     P F^T = 2 mu (b - sqrt(b)) + lambda (J - 1) J I,
  * and b - sqrt(b) is a power series in E that converges for |E| < 1. By Cayley and Hamilton every
  * power of E is a combination of E^2, E and I, so the series costs three products a term.
- * Everything is computed from G = F - I, where small deformations have all their digits: this is
- * more accurate in float than forming F - R.
+ * As E comes from F - I (strain.h), this is more accurate in float than forming F - R.
  *
- * Does NOT do: any F. The caller compares stress_series_size with the reach it chose the terms for, and
+ * Does NOT do: any F. The caller compares strain_size with the reach it chose the terms for, and
  * keeps away F that is turned inside out (det F < 0), which b cannot tell.
  */
 #ifndef FIRN_METHOD_STRESS_SERIES_H
 #define FIRN_METHOD_STRESS_SERIES_H
 
 #include "method/snow_law.h"
+#include "method/strain.h"
 #include "method/stress_series_plan.h"
 
 #if FIRN_DIM == 3
 
-/* E = F F^T - I = G + G^T + G G^T, symmetric */
-FN mat stress_series_strain(mat F)
-{
-    mat G = mat_sub(F, mat_identity());
-    mat E = mat_mul_t(G, G);
-    for (int i = 0; i < 3; i++)
-        for (int j = 0; j <= i; j++)
-            E.m[i][j] = E.m[j][i] = E.m[i][j] + (G.m[i][j] + G.m[j][i]);
-    return E;
-}
-
-/* |E|^2, which bounds the square of every eigenvalue of E. */
-FN real stress_series_size(mat E)
-{
-    return mat_dot(E, E);
-}
-
-/* det F - 1 from G */
-FN real stress_series_dilation(mat F)
-{
-    mat G = mat_sub(F, mat_identity());
-    mat cof = mat_cof(G);
-    real det = G.m[0][0] * cof.m[0][0] + G.m[0][1] * cof.m[0][1] + G.m[0][2] * cof.m[0][2];
-    return mat_trace(G) + (mat_trace(cof) + det);
-}
-
 /* Where the plan holds: for a strain of the right size, of an F that is not turned inside out. */
-FN lane_mask stress_series_holds(const stress_series_plan *plan, mat E, real dilation)
+FN lane_mask stress_series_holds(const stress_series_plan *plan, real size, real dilation)
 {
-    return (stress_series_size(E) <= R(plan->reach) * R(plan->reach)) & (dilation > R(-1));
+    return (size <= R(plan->reach) * R(plan->reach)) & (dilation > R(-1));
 }
 
 /* sum_k c_k E^(k+1) = r[0] E^2 + r[1] E + r[2] I by Horner's rule, with E^3 = i1 E^2 - i2 E + i3 I: times E,

@@ -169,7 +169,7 @@ PART void every_deformation(const real *in, real *out)
     put_mat(&out, mat_scale(d.F_E, d.J_P));
     put_mat(&out, step03_stress_of_svd(d.s, d.J_P, one, one, s, one));
     mat small = mat_mad(mat_identity(), real_of(R(0.1)), G);
-    d = step07_return_near(small, step07_strain(small), J_P, real_of(R(0.025)), real_of(R(0.0075)));
+    d = step07_return_near(small, strain_of(small), J_P, real_of(R(0.025)), real_of(R(0.0075)));
     put_mat(&out, mat_scale(d.F_E, d.J_P));
 }
 
