@@ -89,7 +89,7 @@ static __device__ void judge_choice(const pass_view &s)
     const uint32_t lane = threadIdx.x & 31;
     const bool of_wave = lane < TOLD;
     const told_most &told = s.out->told[lane % TOLD];
-    uint32_t most = of_wave ? told.most.wave2 : told.most.stress;
+    uint32_t most = __ldcg(of_wave ? &told.most.wave2 : &told.most.stress);
     for (int k = TOLD / 2; k > 0; k >>= 1)
         most = max(most, __shfl_xor_sync(0xffffffffu, most, k));
     const foreseen &limits = s.now->limits;
