@@ -19,7 +19,7 @@
 #define FIRN_METHOD_SNOW_CURVATURE_H
 
 #include "method/snow_law.h"
-#include "method/svd.h"
+#include "method/spectrum.h"
 
 enum { SNOW_PAIRS = FIRN_DIM == 3 ? 3 : 1 };
 
@@ -76,13 +76,11 @@ FN snow_curvature snow_curvature_of(vec sigma, lame l)
 /* A + sum of max(0, -lambda_k) v_k v_k^T: A itself where it is positive semi-definite. */
 FN mat snow_positive(mat A)
 {
-    mat V = svd_eigenvectors(A), r = A;
-    for (int k = 0; k < FIRN_DIM; k++) {
-        vec v = mat_column(V, k);
-        real lambda = vec_dot(v, mat_vec(A, v));
-        r = mat_mad(r, real_max(real_of(0), -lambda), mat_outer(v, v));
-    }
-    return r;
+    spectrum s = spectrum_of(A);
+    real more[FIRN_DIM];
+    for (int k = 0; k < FIRN_DIM; k++)
+        more[k] = real_max(real_of(0), -s.e[k]);
+    return mat_add(A, spectrum_map(&s, more));
 }
 
 /* The nearest positive semi-definite one. */

@@ -11,8 +11,8 @@
 #ifndef FIRN_METHOD_STEP07_DEFORMATION_H
 #define FIRN_METHOD_STEP07_DEFORMATION_H
 
+#include "method/spectrum.h"
 #include "method/strain.h"
-#include "method/svd.h"
 
 typedef struct deformation {
     mat F_E;
@@ -50,12 +50,12 @@ FN deformation step07_return(mat F_hat, real J_P, real theta_c, real theta_s)
 }
 
 /*
- * The same without V, for small strains E = F_hat F_hat^T - I and det F_hat > 0: U are the eigenvectors of E, which has
- * digits that F_hat F_hat^T has not, and
+ * The same without an SVD, for small strains E = F_hat F_hat^T - I and det F_hat > 0: U are the eigenvectors of E, which
+ * has digits that F_hat F_hat^T has not, and
  *
  *     F_hat + U (S_c - S) V^T = F_hat + U (S_c / S - 1) U^T F_hat
  *
- * Leaves r.s alone.
+ * where U (S_c / S - 1) U^T is a function of E. Leaves r.s alone.
  */
 FN lane_mask step07_is_near(mat E, real det)
 {
@@ -65,18 +65,17 @@ FN lane_mask step07_is_near(mat E, real det)
 FN deformation step07_return_near(mat F_hat, mat E, real J_P, real theta_c, real theta_s)
 {
     deformation r;
-    mat U = svd_eigenvectors(E);
-    vec pulled_back; /* S_c / S - 1: exactly 0 where nothing is beyond the bounds */
+    spectrum s = spectrum_of(E);
+    real pulled_back[FIRN_DIM]; /* S_c / S - 1: exactly 0 where nothing is beyond the bounds */
     real change = real_of(1);
     for (int i = 0; i < FIRN_DIM; i++) {
-        vec u = mat_column(U, i);
-        real sigma2 = real_max(R(1) + vec_dot(u, mat_vec(E, u)), real_of(R(0.25)));
+        real sigma2 = real_max(R(1) + s.e[i], real_of(R(0.25)));
         real inv_sigma = real_rsqrt(sigma2), sigma = sigma2 * inv_sigma;
         real clamped = real_clamp(sigma, R(1) - theta_c, R(1) + theta_s);
-        pulled_back.e[i] = (clamped - sigma) * inv_sigma;
-        change *= R(1) + pulled_back.e[i];
+        pulled_back[i] = (clamped - sigma) * inv_sigma;
+        change *= R(1) + pulled_back[i];
     }
-    r.F_E = mat_add(F_hat, mat_mul(svd_compose_symmetric(U, pulled_back), F_hat));
+    r.F_E = mat_add(F_hat, mat_mul(spectrum_map(&s, pulled_back), F_hat));
     r.J_P = step07_J_P_in_range(J_P / change);
     return r;
 }

@@ -28,20 +28,6 @@ FN mat svd_compose(mat U, vec d, mat V)
     return mat_mul_t(mat_mul_diagonal(U, d), V);
 }
 
-/* V diag(d) V^T */
-FN mat svd_compose_symmetric(mat V, vec d)
-{
-    mat scaled = mat_mul_diagonal(V, d), r;
-    for (int i = 0; i < FIRN_DIM; i++)
-        for (int j = 0; j <= i; j++) {
-            real sum = scaled.m[i][0] * V.m[j][0];
-            for (int k = 1; k < FIRN_DIM; k++)
-                sum += scaled.m[i][k] * V.m[j][k];
-            r.m[i][j] = r.m[j][i] = sum;
-        }
-    return r;
-}
-
 /* R = U V^T, the rotation in F = R S. */
 FN mat svd_polar(svd s)
 {
@@ -138,12 +124,11 @@ FN vec svd_perpendicular(vec n)
     return r;
 }
 
-/* The root in [sqrt 3, 2] of x^3 - 3 x = y, for y in [0, 2]: Newton's method from the chord. */
+/* The root in [sqrt 3, 2] of x^3 - 3 x = y, for y in [0, 2]: Newton's method from a polynomial within 1e-4 of it. */
 FN real svd_cubic_root(real y)
 {
-    const int steps = sizeof(real_scalar) == 4 ? 2 : 3;
-    const real_scalar root3 = R(1.7320508075688772);
-    real x = root3 + R(0.5) * (R(2) - root3) * y;
+    const int steps = sizeof(real_scalar) == 4 ? 1 : 2;
+    real x = R(1.7321326) + y * (R(0.16533035) + y * (R(0.0023299210) * y - R(0.020345599)));
     for (int i = 0; i < steps; i++)
         x = (R(2) * x * x * x + y) / (R(3) * x * x - R(3));
     return x;
@@ -164,21 +149,32 @@ FN vec svd_null(mat A)
     return vec_normalize(v);
 }
 
-/*
- * The eigenvectors of the symmetric S, to rounding of its largest entry. T = (S - q) / p with trace
- * 0 and T:T = 6 has the characteristic equation x^3 - 3 x = det T. Its root that lies apart from
- * the other two gives one direction; one turn in the plane across gives the others.
- */
-FN mat svd_eigenvectors(mat S)
+/* T = (S - q) / p of the symmetric S, with trace 0 and T:T = 6; also of one that is q but for rounding, or the root below
+ * could belong to two directions. */
+FN mat svd_deviator(mat S)
 {
     real q = R(1.0 / 3.0) * mat_trace(S);
     mat T = mat_mad(S, -q, mat_identity());
-    T = mat_scale(T, real_rsqrt(real_max(R(1.0 / 6.0) * mat_dot(T, T), real_of(REAL_TINY))));
+    T.m[2][2] = -(T.m[0][0] + T.m[1][1]);
+    return mat_scale(T, real_rsqrt(real_max(R(1.0 / 6.0) * mat_dot(T, T), real_of(REAL_TINY))));
+}
+
+/* The eigenvector of such a T to the root of its characteristic equation x^3 - 3 x = det T that lies apart from the
+ * other two. */
+FN vec svd_apart(mat T)
+{
     real det = mat_det(T);
     real x = svd_cubic_root(real_abs(det));
     x = lane_select(det < R(0), -x, x);
-    vec v0 = svd_null(mat_mad(T, -x, mat_identity()));
-    vec v1 = svd_perpendicular(v0), v2 = vec_cross(v0, v1);
+    return svd_null(mat_mad(T, -x, mat_identity()));
+}
+
+/* The eigenvectors of the symmetric S, to rounding of its largest entry: one that is apart from the others, and one turn
+ * in the plane across it. */
+FN mat svd_eigenvectors(mat S)
+{
+    mat T = svd_deviator(S);
+    vec v0 = svd_apart(T), v1 = svd_perpendicular(v0), v2 = vec_cross(v0, v1);
     vec T1 = mat_vec(T, v1), T2 = mat_vec(T, v2);
     svd_turn turn = svd_turn_of(vec_dot(v1, T1) - vec_dot(v2, T2), R(2) * vec_dot(v1, T2));
     return svd_turned(mat_of_columns(v0, v1, v2), turn, 1, 2);
