@@ -1,8 +1,8 @@
 /*
  * Functions of a symmetric matrix: f(A) = sum_i f(e_i) u_i u_i^T, from its eigenvalues e_i and one eigenvector at most.
  *
- * In 3D one eigenvalue lies apart from the other two, and its u is well known. What is left of A across u is like a matrix
- * of 2D, mean I + D, with eigenvalues mean + h/2 and mean - h/2 where D:D = h^2/2, so that a function of it is
+ * In 3D one eigenvalue lies apart from the other two, and its u is well known. What is left of A across u is like a
+ * matrix of 2D, mean I + D, with eigenvalues mean + h/2 and mean - h/2 where D:D = h^2/2, so that a function of it is
  *
  *     (f_0 + f_1)/2 I + (f_0 - f_1)/h D.
  *

@@ -149,8 +149,8 @@ FN vec svd_null(mat A)
     return vec_normalize(v);
 }
 
-/* T = (S - q) / p of the symmetric S, with trace 0 and T:T = 6; also of one that is q but for rounding, or the root below
- * could belong to two directions. */
+/* T = (S - q) / p of the symmetric S, with trace 0 and T:T = 6; also of one that is q but for rounding, or the root
+ * below could belong to two directions. */
 FN mat svd_deviator(mat S)
 {
     real q = R(1.0 / 3.0) * mat_trace(S);
@@ -169,8 +169,8 @@ FN vec svd_apart(mat T)
     return svd_null(mat_mad(T, -x, mat_identity()));
 }
 
-/* The eigenvectors of the symmetric S, to rounding of its largest entry: one that is apart from the others, and one turn
- * in the plane across it. */
+/* The eigenvectors of the symmetric S, to rounding of its largest entry: one that is apart from the others, and one
+ * turn in the plane across it. */
 FN mat svd_eigenvectors(mat S)
 {
     mat T = svd_deviator(S);
