@@ -333,7 +333,7 @@ template <bool AFFINE, bool FITS> struct staged_particles {
     __device__ __forceinline__ void fetch(const particles_view &p, uint32_t from, uint32_t end)
     {
         const uint32_t lane = threadIdx.x % 32, first = lane % 8 * 4, array = lane / 8;
-        if (from + first >= end)
+        if (from + first >= end || array >= ARRAYS)
             return;
         const float *values = &p[from + first][FIRST + (int)array];
         float *to = &value[threadIdx.x / 32][array][first];
