@@ -1,10 +1,10 @@
-/* The SVD over a million matrices, random and ill-natured; built for 2D and 3D, double and float.
- * */
+/* The SVD, and functions of symmetric matrices, over a million matrices, random and ill-natured; built for 2D and 3D,
+ * double and float. */
 #include <float.h>
 #include <stdio.h>
 
 #include "mats.h"
-#include "method/svd.h"
+#include "method/spectrum.h"
 
 #ifdef REAL_DOUBLE
 #define TOLERANCE 1e-14 /* of the largest singular value */
@@ -143,6 +143,27 @@ static void test_special(void **state)
     assert_mat_near(svd_polar(svd_of(rotation)), rotation, TOLERANCE, 1);
 }
 
+/* A and A A as functions of A, whatever its eigenvalues: apart, repeated, nearly so, of either sign. */
+static void test_functions(void **state)
+{
+    (void)state;
+    for (int k = 0; k < 80000; k++) {
+        mat Q = random_rotation();
+        mat A = mat_mul_t(mat_mul_diagonal(Q, random_sigma(k % 4)), Q);
+        A = mat_scale(mat_add(A, mat_transpose(A)), R(0.5));
+        A = mat_scale(A, R(1 / fmax(mat_size(A), 1e-20)));
+        spectrum s = spectrum_of(A);
+        real square[FIRN_DIM], one[FIRN_DIM];
+        for (int i = 0; i < FIRN_DIM; i++) {
+            square[i] = s.e[i] * s.e[i];
+            one[i] = R(1);
+        }
+        assert_mat_near(spectrum_map(&s, s.e), A, TOLERANCE, 1);
+        assert_mat_near(spectrum_map(&s, square), mat_mul(A, A), TOLERANCE, 1);
+        assert_mat_near(spectrum_map(&s, one), mat_identity(), TOLERANCE, 1);
+    }
+}
+
 static void test_nan(void **state)
 {
     (void)state;
@@ -158,9 +179,9 @@ static void test_nan(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_entries), cmocka_unit_test(test_known_values),
-        cmocka_unit_test(test_sizes),   cmocka_unit_test(test_special),
-        cmocka_unit_test(test_nan),
+        cmocka_unit_test(test_entries),   cmocka_unit_test(test_known_values),
+        cmocka_unit_test(test_sizes),     cmocka_unit_test(test_special),
+        cmocka_unit_test(test_functions), cmocka_unit_test(test_nan),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
