@@ -451,7 +451,7 @@ struct g2p_order {
         misjudged = s.out->misjudged;
         failed_sums = s.out->sums_overflow | s.out->momentum_needed | s.out->force_needed;
         wild = s.out->wild;
-        bad_row_mark = s.out->bad_row_mark;
+        bad_row_mark = __ldcg(&s.out->bad_row_mark); /* others may tell of it */
         tries = s.tries;
     }
 

@@ -142,6 +142,12 @@ static __device__ particle_most gather_most(const outcome *out)
 
 enum { CLEAR_BLOCKS = 4 }; /* a processor */
 
+/* The other blocks of turn_kernel look at it meanwhile: whether they empty nodes that nobody will use does not matter. */
+static __device__ void halt(pace_state *p, uint32_t why)
+{
+    *(volatile uint32_t *)&p->now.halted = why;
+}
+
 static __device__ void account(pace_state *p, const outcome *out, const particle_most &most)
 {
     p->begun = false;
@@ -151,13 +157,13 @@ static __device__ void account(pace_state *p, const outcome *out, const particle
     }
     if (out->misjudged) {
         if (p->planned && p->bodies_move) /* which have gone on */
-            p->now.halted = HALT_ASKED;
+            halt(p, HALT_ASKED);
         return;
     }
     p->met_wild = p->met_wild || out->wild;
     if (out->sums_overflow || out->momentum_needed || out->force_needed || out->bad_row_mark ||
         (out->wild && !p->tries)) {
-        p->now.halted = HALT_FAILED;
+        halt(p, HALT_FAILED);
         return;
     }
     p->most = most;
@@ -170,9 +176,9 @@ static __device__ void account(pace_state *p, const outcome *out, const particle
     p->dt_max = fmax(p->dt_max, p->dt);
     p->steps++;
     if (out->drifted)
-        p->now.halted = HALT_DRIFTED;
+        halt(p, HALT_DRIFTED);
     else if (p->steps == p->wanted || p->time == p->frame_time || p->time >= p->pause_time)
-        p->now.halted = HALT_DONE;
+        halt(p, HALT_DONE);
 }
 
 /* Whether a step is as it was planned: the snow is in the same box and, among bodies that move, allows the same. */
@@ -289,7 +295,7 @@ static __device__ void choose(pace_state *p, const pace_rules &rules)
     if (threadIdx.x != MIDDLE_LANE)
         return;
     if (!own.is_ours) {
-        p->now.halted = HALT_ASKED;
+        halt(p, HALT_ASKED);
         return;
     }
     p->choice = choice;

@@ -21,8 +21,9 @@
 #include <utility>
 
 #include "cuda/machine.h"
+#include "cuda/watch.h"
 
-#define __CUDA_ARCH__ 800 /* after it, kernels overlap */
+#define __CUDA_ARCH__ 900
 
 #define __global__
 #define __device__
@@ -150,6 +151,7 @@ static inline void __syncwarp()
 }
 static inline void __threadfence()
 {
+    machine_fence();
 }
 
 template <class T> static inline T host_of_lane(const uint64_t *values, unsigned lane)
@@ -196,36 +198,59 @@ static inline unsigned __reduce_max_sync(unsigned, unsigned value)
     return (unsigned)most;
 }
 
-/* Threads change places at barriers only. */
-template <class T> static inline T host_exchange(T *at, T value)
+/* Threads change places at barriers only. Where memory is watched, these say what they are. */
+#ifdef __SANITIZE_THREAD__
+template <class T> static inline T host_load(const T *at, watch_kind kind)
 {
-    T old = *at;
+    T value;
+    watch_access(at, sizeof value, kind, nullptr);
+    watch_move(&value, at, sizeof value);
+    return value;
+}
+template <class T> static inline void host_store(T *at, T value)
+{
+    watch_move(at, &value, sizeof value);
+}
+#else
+template <class T> static inline T host_load(const T *at, watch_kind)
+{
+    return *at;
+}
+template <class T> static inline void host_store(T *at, T value)
+{
     *at = value;
+}
+#endif
+
+template <class T, class CHANGE> static inline T host_change(T *at, CHANGE change)
+{
+    const T old = host_load(at, WATCH_MARKED_WRITE);
+    host_store(at, (T)change(old));
     return old;
 }
 template <class T, class U> static inline T atomicAdd(T *at, U value)
 {
-    return host_exchange(at, (T)((uint64_t)*at + (uint64_t)value));
+    return host_change(at, [=](T old) { return (uint64_t)old + (uint64_t)value; });
 }
 template <class T, class U> static inline T atomicMax(T *at, U value)
 {
-    return host_exchange(at, max(*at, (T)value));
+    return host_change(at, [=](T old) { return max(old, (T)value); });
 }
 template <class T, class U> static inline T atomicMin(T *at, U value)
 {
-    return host_exchange(at, min(*at, (T)value));
+    return host_change(at, [=](T old) { return min(old, (T)value); });
 }
 template <class T, class U> static inline T atomicExch(T *at, U value)
 {
-    return host_exchange(at, (T)value);
+    return host_change(at, [=](T) { return value; });
 }
 template <class T, class U, class V> static inline T atomicCAS(T *at, U expected, V value)
 {
-    return host_exchange(at, *at == (T)expected ? (T)value : *at);
+    return host_change(at, [=](T old) { return old == (T)expected ? (T)value : old; });
 }
 template <class T> static inline T __ldcg(const T *at)
 {
-    return *at;
+    return host_load(at, WATCH_MARKED_READ);
 }
 
 /* ---- Launches --------------------------------------------------------------------------------- */
@@ -235,13 +260,14 @@ typedef struct host_stream *cudaStream_t; /* all there is comes at once */
 template <class... TAKEN> struct host_launch {
     void (*kernel)(TAKEN...);
     dim3 blocks, threads;
+    bool early;
 
     template <class... GIVEN> void operator()(const GIVEN &...given) const
     {
         std::tuple<void (*)(TAKEN...), std::tuple<std::remove_cv_t<TAKEN>...>> call(kernel,
                                                                                     {given...});
         machine_run(
-            blocks.x, threads.x,
+            blocks.x, threads.x, early,
             [](void *p) {
                 auto *q = static_cast<decltype(call) *>(p);
                 std::apply(std::get<0>(*q), std::get<1>(*q));
@@ -255,7 +281,7 @@ template <class... TAKEN>
 static inline host_launch<TAKEN...> host_launch_of(void (*kernel)(TAKEN...), dim3 blocks,
                                                    dim3 threads, size_t = 0, cudaStream_t = nullptr)
 {
-    return {kernel, blocks, threads};
+    return {kernel, blocks, threads, false};
 }
 
 /* ---- The GPU and its memory -------------------------------------------------------------------- */
@@ -352,6 +378,7 @@ static inline cudaError_t cudaMemcpy(void *to, const void *from, size_t bytes, c
 {
     if (bytes > 0)
         std::memcpy(to, from, bytes);
+    machine_fill(to, bytes);
     return cudaSuccess;
 }
 static inline cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes,
@@ -363,6 +390,7 @@ static inline cudaError_t cudaMemset(void *memory, int value, size_t bytes)
 {
     if (bytes > 0)
         std::memset(memory, value, bytes);
+    machine_fill(memory, bytes);
     return cudaSuccess;
 }
 static inline cudaError_t cudaMemsetAsync(void *memory, int value, size_t bytes, cudaStream_t)
@@ -444,18 +472,25 @@ struct cudaFuncAttributes {
     int ptxVersion, binaryVersion;
 };
 
-/* As of a GPU that is too old for it. */
 static inline cudaError_t cudaFuncGetAttributes(cudaFuncAttributes *attributes, const void *)
 {
-    *attributes = {};
+    *attributes = {90, 90};
     return cudaSuccess;
+}
+static inline void cudaGridDependencySynchronize()
+{
+    machine_await();
+}
+static inline void cudaTriggerProgrammaticLaunchCompletion()
+{
 }
 
 template <class... TAKEN, class... GIVEN>
 static inline cudaError_t cudaLaunchKernelEx(const cudaLaunchConfig_t *config,
                                              void (*kernel)(TAKEN...), const GIVEN &...given)
 {
-    host_launch<TAKEN...>{kernel, config->gridDim, config->blockDim}(given...);
+    host_launch<TAKEN...>{kernel, config->gridDim, config->blockDim,
+                          config->numAttrs > 0}(given...);
     return cudaSuccess;
 }
 

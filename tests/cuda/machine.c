@@ -7,9 +7,12 @@
 #undef _FORTIFY_SOURCE /* it takes a jump to another stack for a mistake */
 #include "cuda/machine.h"
 
+#include "cuda/watch.h"
+
 #include <malloc.h>
 #include <setjmp.h>
 #include <stdatomic.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,6 +21,14 @@
 #include <pthread.h>
 #include <sys/mman.h>
 #include <ucontext.h>
+
+/* Where nothing is watched they are NULL. */
+#pragma weak watch_copy
+#pragma weak watch_copied
+#pragma weak watch_allocate
+#pragma weak watch_free
+#pragma weak watch_fill
+#pragma weak watch_end
 
 #ifdef __SANITIZE_ADDRESS__
 #include <sanitizer/common_interface_defs.h>
@@ -30,6 +41,7 @@ typedef struct copy {
     void *to;
     const void *from;
     size_t bytes, group;
+    const void *place; /* in the program */
 } copy;
 
 typedef struct fiber {
@@ -38,6 +50,8 @@ typedef struct fiber {
     size_t stack_bytes;
     void *fake_stack; /* of AddressSanitizer */
     unsigned thread;  /* that it runs */
+    bool fenced;
+    machine_moment now;
     copy copies[MOST_COPIES];
     size_t copy_count, group;
 } fiber;
@@ -45,7 +59,7 @@ typedef struct fiber {
 /* Where threads wait for each other. */
 typedef struct meeting {
     unsigned live, come; /* threads */
-    unsigned turn;
+    unsigned turn;       /* how often they have met */
     unsigned yes[2];
     fiber *waiting[MOST_THREADS];
 } meeting;
@@ -55,6 +69,9 @@ typedef struct warp {
     uint64_t value[2][LANES];
 } warp;
 
+/* What a block has done for all: until its barrier of this number, from FENCES_FROM on. */
+enum fences { NOT_BEGUN, NO_FENCE, FENCES_FROM };
+
 typedef struct machine {
     fiber home, fibers[MOST_THREADS];
     fiber *running, *idle[MOST_THREADS], *awake[MOST_THREADS];
@@ -62,6 +79,9 @@ typedef struct machine {
     void (*body)(void *);
     void *arguments;
     unsigned threads, begun, ended, first, stride; /* of the block */
+    unsigned launch, before;                       /* machine_moment */
+    bool early, paused;
+    unsigned *fences, blocks, most_blocks; /* of each block */
     meeting block;
     warp warps[MOST_WARPS];
     uint64_t random;
@@ -70,6 +90,9 @@ typedef struct machine {
 
 __thread machine_index threadIdx, blockIdx, blockDim, gridDim;
 static __thread machine *here;
+
+/* One grid at a time, also of several machines; nor does memory come or go meanwhile. */
+static pthread_mutex_t working = PTHREAD_MUTEX_INITIALIZER;
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static pthread_key_t ends;
@@ -127,13 +150,13 @@ static void wake_all(meeting *m)
     for (unsigned n = 0; n < m->come; n++)
         here->awake[here->awake_count++] = m->waiting[n];
     m->come = 0;
-    m->turn ^= 1;
-    m->yes[m->turn] = 0;
+    m->turn++;
+    m->yes[m->turn % 2] = 0;
 }
 
 static void forget_lanes(warp *w)
 {
-    memset(w->value[w->all.turn], 0, sizeof w->value[0]);
+    memset(w->value[w->all.turn % 2], 0, sizeof w->value[0]);
 }
 
 /* A thread has ended: those that wait need wait for it no longer. */
@@ -154,7 +177,19 @@ static void run_threads(void)
     while (m->begun < m->threads) {
         self->thread = threadIdx.x = (m->first + m->begun++ * m->stride) % m->threads;
         self->copy_count = self->group = 0;
+        self->fenced = false;
+        self->now = (machine_moment){.launch = m->launch,
+                                     .before = m->before,
+                                     .block = blockIdx.x,
+                                     .thread = self->thread,
+                                     .turn = &m->block.turn,
+                                     .warp_turn = &m->warps[self->thread / LANES].all.turn,
+                                     .awaited = !m->early,
+                                     .stack = self->stack,
+                                     .stack_bytes = STACK_BYTES};
         m->body(m->arguments);
+        if (!self->now.awaited)
+            give_up("a thread has ended without waiting for the grid before its own");
         warp *mine = &m->warps[self->thread / LANES];
         m->ended++;
         leave(&mine->all, mine);
@@ -219,7 +254,7 @@ static void wait_in(meeting *m)
 int machine_block_barrier(bool yes)
 {
     meeting *m = &here->block;
-    const unsigned turn = m->turn;
+    const unsigned turn = m->turn % 2;
     m->yes[turn] += yes;
     if (m->come + 1 == m->live)
         wake_all(m);
@@ -231,7 +266,7 @@ int machine_block_barrier(bool yes)
 const uint64_t *machine_warp_barrier(uint64_t value)
 {
     warp *w = &here->warps[threadIdx.x / LANES];
-    const unsigned turn = w->all.turn;
+    const unsigned turn = w->all.turn % 2;
     w->value[turn][threadIdx.x % LANES] = value;
     if (w->all.come + 1 == w->all.live) {
         wake_all(&w->all);
@@ -242,6 +277,36 @@ const uint64_t *machine_warp_barrier(uint64_t value)
     return w->value[turn];
 }
 
+/* ---- Who is behind whom ------------------------------------------------------------------------ */
+
+const machine_moment *machine_now(void)
+{
+    return here && here->running != &here->home ? &here->running->now : NULL;
+}
+
+void machine_await(void)
+{
+    here->running->now.awaited = true;
+}
+
+void machine_fence(void)
+{
+    here->running->fenced = true;
+    here->fences[blockIdx.x] = FENCES_FROM + here->block.turn;
+}
+
+bool machine_is_fenced(int64_t block, unsigned turn)
+{
+    if (!here->running->fenced)
+        return false;
+    const unsigned first = block == MACHINE_ALL_BLOCKS ? 0 : (unsigned)block,
+                   end = block == MACHINE_ALL_BLOCKS ? here->blocks : first + 1;
+    for (unsigned n = first; n < end; n++)
+        if (here->fences[n] != NOT_BEGUN && here->fences[n] < FENCES_FROM + turn)
+            return false;
+    return true;
+}
+
 /* ---- Copies under way ------------------------------------------------------------------------- */
 
 void machine_copy(void *to, const void *from, size_t bytes)
@@ -249,12 +314,22 @@ void machine_copy(void *to, const void *from, size_t bytes)
     fiber *f = here->running;
     if (f->copy_count == MOST_COPIES)
         give_up("a thread has too many copies under way");
-    f->copies[f->copy_count++] = (copy){to, from, bytes, f->group};
+    const void *place = __builtin_return_address(0);
+    f->copies[f->copy_count++] = (copy){to, from, bytes, f->group, place};
+    if (watch_copy)
+        watch_copy(to, bytes, place);
 }
 
 void machine_copies_commit(void)
 {
     here->running->group++;
+}
+
+static void finish_copy(const copy *c)
+{
+    if (watch_copied)
+        watch_copied(c->to, c->from, c->bytes, c->place);
+    memcpy(c->to, c->from, c->bytes);
 }
 
 void machine_copies_wait(size_t groups)
@@ -266,7 +341,7 @@ void machine_copies_wait(size_t groups)
         if (c.group + groups >= f->group)
             f->copies[kept++] = c;
         else
-            memcpy(c.to, c.from, c.bytes);
+            finish_copy(&c);
     }
     f->copy_count = kept;
 }
@@ -278,6 +353,7 @@ static void end_machine(void *ended)
     machine *m = ended;
     for (unsigned n = 0; n < m->made; n++)
         munmap(m->fibers[n].stack, STACK_BYTES);
+    free(m->fences);
     free(m);
 }
 
@@ -340,26 +416,54 @@ static void run_block(void)
     }
 }
 
-void machine_run(unsigned blocks, unsigned threads, void (*body)(void *), void *arguments)
+static unsigned launches;
+
+static void begin_grid(unsigned blocks, unsigned threads, bool early)
+{
+    machine *m = here;
+    m->threads = threads;
+    m->blocks = blocks;
+    m->early = early;
+    if (blocks > m->most_blocks) {
+        free(m->fences);
+        m->most_blocks = blocks;
+        m->fences = malloc(blocks * sizeof *m->fences);
+        if (!m->fences)
+            give_up("no memory");
+    }
+    memset(m->fences, 0, blocks * sizeof *m->fences);
+    while (m->made < threads)
+        make_fiber();
+    gridDim = (machine_index){blocks, 1, 1};
+    blockDim = (machine_index){threads, 1, 1};
+    m->before = m->paused ? 0 : m->launch;
+    m->launch = ++launches;
+    m->paused = false;
+}
+
+void machine_run(unsigned blocks, unsigned threads, bool early, void (*body)(void *),
+                 void *arguments)
 {
     if (!here)
         make_machine();
     if (blocks == 0 || threads == 0 || threads > MOST_THREADS)
         give_up("a grid has no threads, or blocks of too many");
+    pthread_mutex_lock(&working);
     here->running = &here->home;
     here->body = body;
     here->arguments = arguments;
-    here->threads = threads;
-    while (here->made < threads)
-        make_fiber();
-    gridDim = (machine_index){blocks, 1, 1};
-    blockDim = (machine_index){threads, 1, 1};
+    begin_grid(blocks, threads, early);
     unsigned first, stride;
     choose_order(blocks, &first, &stride);
     for (unsigned n = 0; n < blocks; n++) {
         blockIdx.x = (unsigned)((first + (uint64_t)n * stride) % blocks);
+        here->fences[blockIdx.x] = NO_FENCE;
         run_block();
     }
+    here->running = &here->home;
+    if (watch_end)
+        watch_end();
+    pthread_mutex_unlock(&working);
 }
 
 /* ---- Memory and time -------------------------------------------------------------------------- */
@@ -372,20 +476,50 @@ size_t machine_bytes_left(void)
     return now < MACHINE_BYTES ? MACHINE_BYTES - now : 0;
 }
 
+/* Where memory is watched, pages that are shared with nothing else. */
+static size_t to_take(size_t bytes)
+{
+    return watch_allocate ? (bytes + WATCH_PAGE - 1) / WATCH_PAGE * WATCH_PAGE : bytes;
+}
+
 void *machine_allocate(size_t bytes)
 {
-    void *memory = bytes <= machine_bytes_left() ? malloc(bytes) : NULL;
-    if (!memory)
+    const size_t all = to_take(bytes);
+    void *memory = NULL;
+    if (all > machine_bytes_left() ||
+        posix_memalign(&memory, watch_allocate ? WATCH_PAGE : sizeof(max_align_t), all))
         return NULL;
     atomic_fetch_add(&taken, malloc_usable_size(memory));
-    memset(memory, 0xa7, bytes);
+    memset(memory, 0xa7, all);
+    if (watch_allocate) {
+        pthread_mutex_lock(&working);
+        watch_allocate(memory, all);
+        pthread_mutex_unlock(&working);
+    }
     return memory;
 }
 
 void machine_free(void *memory)
 {
-    atomic_fetch_sub(&taken, malloc_usable_size(memory));
+    const size_t bytes = malloc_usable_size(memory);
+    atomic_fetch_sub(&taken, bytes);
+    if (watch_free) {
+        pthread_mutex_lock(&working);
+        watch_free(memory, bytes / WATCH_PAGE * WATCH_PAGE);
+        pthread_mutex_unlock(&working);
+    }
     free(memory);
+}
+
+void machine_fill(void *memory, size_t bytes)
+{
+    if (here)
+        here->paused = true;
+    if (watch_fill) {
+        pthread_mutex_lock(&working);
+        watch_fill(memory, bytes);
+        pthread_mutex_unlock(&working);
+    }
 }
 
 double machine_time(void)
