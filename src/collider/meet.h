@@ -226,19 +226,19 @@ EVERYWHERE void collider_bind(collider_bond *bond, vec before, vec after, vec no
         bond->normal[i] = bond->held ? 0 : normal.e[i];
 }
 
-/* The velocity v of snow at x meets the bodies in order; `bond` and `shift` tell the rest of it. */
-EVERYWHERE bool collider_meet(const collider_set *set, collider_bits near, const double x[3],
-                              vec *v, collider_bond *bond, double shift[3])
+/* The same as collider_meet, of bodies that are `planes` all, as the compiler is to know. */
+EVERYWHERE bool collider_meet_kind(const collider_set *set, collider_bits near, const double x[3],
+                                   vec *v, collider_bond *bond, double shift[3], bool planes)
 {
     bool touched = false;
     collider_bits rest = near;
     for (size_t n = 0; n < set->count && rest; n++, rest = collider_bits_after(n, rest)) {
         const collider *c = &set->items[n];
         const collider_pose *pose = &set->poses[n];
-        if (!(rest & 1) || !collider_is_in_box(pose, x, 0))
+        if (!(rest & 1) || (!planes && !collider_is_in_box(pose, x, 0)))
             continue;
-        collider_contact at =
-            pose->is_plane ? collider_touch_plane(pose, x) : collider_touch_shape(c, pose, x);
+        collider_contact at = planes || pose->is_plane ? collider_touch_plane(pose, x)
+                                                       : collider_touch_shape(c, pose, x);
         if (at.phi > 0)
             continue;
         if (set->dimensions == 2) {
@@ -256,6 +256,13 @@ EVERYWHERE bool collider_meet(const collider_set *set, collider_bits near, const
         touched = true;
     }
     return touched;
+}
+
+/* The velocity v of snow at x meets the bodies in order; `bond` and `shift` tell the rest of it. */
+EVERYWHERE bool collider_meet(const collider_set *set, collider_bits near, const double x[3],
+                              vec *v, collider_bond *bond, double shift[3])
+{
+    return collider_meet_kind(set, near, x, v, bond, shift, false);
 }
 
 #endif

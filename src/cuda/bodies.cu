@@ -121,6 +121,7 @@ firn_status bodies_upload(const collider_set *set, device_bodies *out)
     out->shown = (collider_pose *)malloc(set->count * sizeof *out->shown);
     out->keys = (device_key(*)[2])calloc(set->count, sizeof *out->keys);
     out->count = set->count;
+    out->only_planes = true;
     firn_status status = FIRN_OK;
     if (!items || !out->shown || !out->keys)
         status = fail(FIRN_NO_MEMORY, "out of memory for colliders");
@@ -128,6 +129,7 @@ firn_status bodies_upload(const collider_set *set, device_bodies *out)
         items[n] = set->items[n];
         items[n].motion.keys = NULL;
         items[n].deform = NULL;
+        out->only_planes = out->only_planes && set->poses[n].is_plane;
         if (items[n].shape)
             status = upload_shape(&out->list, set->items[n].shape, &items[n].shape);
     }

@@ -40,13 +40,14 @@ static __device__ __forceinline__ uint32_t row_of(const pass_view &s, uint32_t k
 }
 
 /* Step 9, for particles of a block that a body may reach: v, and a push out of it. */
+template <bool PLANES>
 static __device__ __forceinline__ void collide_at(const pass_view &s, uint32_t block, place *at,
                                                   vec *v)
 {
     double x[3], shift[3] = {0, 0, 0};
     collider_bond bond = {};
     place_of(s, s.grid.at[block], *at, x);
-    if (!collider_meet(s.bodies, s.grid.bodies[block], x, v, &bond, shift))
+    if (!collider_meet_kind(s.bodies, s.grid.bodies[block], x, v, &bond, shift, PLANES))
         return;
     for (int a = 0; a < (s.planar ? 2 : 3); a++)
         at->e[a] += __double2int_rn(shift[a] / s.cell_size * 0x1p26);
@@ -163,7 +164,7 @@ static __device__ __forceinline__ bool may_touch(const pass_view &s, uint32_t bl
     return !(clearance > 0 && away2 < clearance * clearance);
 }
 
-/* One particle. Whether it may touch a body: then collide_kernel goes on from step 9. */
+/* One particle. Whether it may touch a body that is not met here: then collide_kernel goes on from step 9. */
 template <bool FITS, int WIDTH, int DEPTH, bool AFFINE>
 static __device__ __forceinline__ bool
 update(const pass_view &s, const strides &by, const home &mine, bool meets, uint32_t k,
@@ -172,11 +173,6 @@ update(const pass_view &s, const strides &by, const home &mine, bool meets, uint
     const staged_particles<AFFINE, FITS> &stage = shared.stage[turn];
     gathered from = gather<FITS>(stencil<WIDTH, DEPTH>(stage.at()), shared.tile);
     vec v = AFFINE ? from.v : vec_mad(from.v, s.blend, stage.v());
-    bool touches = meets && may_touch(s, mine.block, stage.at());
-    if (touches)
-        store_velocity(s.p[k], v);
-    else
-        move(s, by, k, v, stage.at(), limits);
     if (AFFINE) {
         limits->add_affine(from.B, stencil<WIDTH, DEPTH>::INV_D * s.reach);
         store_mat(s.p[k], B_FIRST, from.B);
@@ -189,7 +185,16 @@ update(const pass_view &s, const strides &by, const home &mine, bool meets, uint
         limits->add_stress(stage[LOG_WAVE2], stage[XI], J, e);
         store_mat(s.p[k], F_FIRST, F);
     }
-    return touches;
+    place at = stage.at();
+    const bool touches = meets && may_touch(s, mine.block, at);
+    if (touches && !s.only_planes) {
+        store_velocity(s.p[k], v);
+        return true;
+    }
+    if (touches)
+        collide_at<true>(s, mine.block, &at, &v);
+    move(s, by, k, v, at, limits);
+    return false;
 }
 
 /* Add slots to the list of those that may touch a body; by all lanes of a warp. */
@@ -266,7 +271,7 @@ static __global__ void __launch_bounds__(G2P_THREADS, g2p_blocks(FITS))
         if (is_among(k, mine.first, end))
             touches = update<FITS>(s, by, mine, meets, k, shared, turn, &limits);
         __syncwarp();
-        if (meets)
+        if (meets && !s.only_planes)
             list_touching(s, touches, k);
     }
     if (begin + warp < end) /* else this warp met nobody */
@@ -290,7 +295,7 @@ static __global__ void __launch_bounds__(COLLIDE_THREADS, COLLIDE_BLOCKS)
         uint32_t k = s.touching[n];
         vec v = load_velocity(s.p[k]);
         place at = load_place(s.p[k]);
-        collide_at(s, s.home[k], &at, &v);
+        collide_at<false>(s, s.home[k], &at, &v);
         move(s, by, k, v, at, &limits);
     }
     __syncwarp();
@@ -313,7 +318,7 @@ static __device__ __forceinline__ void try_particle(const pass_view &s, uint32_t
         r = return_particle(s, r.F_E, e, r.J_P, q[THETA_C], q[THETA_S]);
     vec v = AFFINE ? from.v : vec_mad(from.v, s.blend, load_velocity(q));
     if (s.bodies && s.grid.bodies[block] && may_touch(s, block, at))
-        collide_at(s, block, &at, &v);
+        collide_at<false>(s, block, &at, &v);
     float stretch = mat_dot(r.F_E, r.F_E);
     if (!(strides(s).is_slow(v) && is_sound(stretch, r.J_P)))
         note_bad(s.out, row_of(s, k), vec_norm2(v), stretch, r.J_P);

@@ -321,7 +321,7 @@ static __device__ void turn(outcome *out, const pace_rules &rules, pace_state *p
         ((uint32_t *)out)[n] = 0;
 }
 
-/* The kernel before this one is G2P, which reads the nodes, or with bodies one behind that, which does not. */
+/* The kernel before this one is G2P, which reads the nodes, or one behind that, for bodies, which does not. */
 static __global__ void turn_kernel(outcome *out, const pace_rules rules, pace_state *p,
                                    uint4 *nodes, size_t count, bool nodes_are_free)
 {
@@ -352,7 +352,8 @@ void pace_turn_launch(const pass_view *pass, const pace_rules *rules, pace_state
     size_t blocks = (words + THREADS - 1) / THREADS;
     launch_behind(pass->overlaps, turn_kernel,
                   enough_blocks(blocks, pass->processors, CLEAR_BLOCKS), THREADS, stream, pass->out,
-                  *rules, p, (uint4 *)pass->grid.nodes, words, pass->bodies != NULL);
+                  *rules, p, (uint4 *)pass->grid.nodes, words,
+                  pass->bodies != NULL && !pass->only_planes);
 }
 
 void pace_end_launch(const pass_view *pass, pace_state *p, cudaStream_t stream)

@@ -229,6 +229,7 @@ typedef struct pass_view {
     particles_view p;
     grid_view grid;
     const collider_set *bodies; /* on the GPU; NULL without colliders */
+    bool only_planes;           /* G2P meets them itself */
     outcome *out;
     homes_view home;    /* of a slot */
     uint32_t *touching; /* slots of particles that may touch a body, as many as the outcome says */
@@ -325,6 +326,7 @@ typedef struct device_bodies {
     collider_set *set; /* NULL without colliders */
     collider_pose *poses;
     size_t count;
+    bool only_planes;      /* all of them are */
     collider_pose *shown;  /* the poses as they were last copied; on the host */
     device_key (*keys)[2]; /* about now, a body */
     device_plan plan;

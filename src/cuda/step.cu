@@ -52,6 +52,7 @@ static pass_view pass_of(backend *s)
     pass.p = s->p;
     pass.grid = s->grid;
     pass.bodies = s->bodies.set;
+    pass.only_planes = s->bodies.only_planes;
     pass.out = s->out;
     pass.home = s->home;
     pass.touching = s->key;

@@ -53,7 +53,7 @@ template <int WIDTH, int DEPTH, firn_transfer TRANSFER> struct launch {
     {
         launch_behind(s->overlaps, g2p_kernel<WIDTH, DEPTH, AFFINE, FITS>, s->grid.home_count,
                       G2P_THREADS, stream, *s);
-        if (s->bodies)
+        if (s->bodies && !s->only_planes)
             launch_behind(s->overlaps, collide_kernel, s->processors * COLLIDE_BLOCKS,
                           COLLIDE_THREADS, stream, *s);
     }
