@@ -16,13 +16,14 @@ enum mistake {
     NO_ATOMIC,
     NO_WAIT,
     NO_AWAIT,
+    EARLY_COPY,
     NO_FENCE,
     NOT_WRITTEN,
     MISTAKES
 };
-static const char *const names[MISTAKES] = {"none",      "no_barrier", "no_warp_barrier",
-                                            "no_atomic", "no_wait",    "no_await",
-                                            "no_fence",  "not_written"};
+static const char *const names[MISTAKES] = {"none",       "no_barrier", "no_warp_barrier",
+                                            "no_atomic",  "no_wait",    "no_await",
+                                            "early_copy", "no_fence",   "not_written"};
 
 /* Each thread reads what its neighbour wrote. */
 static __global__ void pass_on(int *values, mistake m)
@@ -51,21 +52,6 @@ static __global__ void count(int *total, mistake m)
         atomicAdd(total, 1);
 }
 
-static __global__ void fetch(const int *values, int *copies, mistake m)
-{
-    __shared__ int shared[THREADS];
-    const unsigned k = blockIdx.x * THREADS + threadIdx.x;
-    __pipeline_memcpy_async(&shared[threadIdx.x], &values[k], sizeof(int));
-    __pipeline_commit();
-    if (m != NO_WAIT)
-        __pipeline_wait_prior(0);
-    __syncthreads();
-    if (m == NO_WAIT)
-        copies[k] = shared[threadIdx.x ^ 1];
-    __pipeline_wait_prior(0);
-    copies[k] = shared[threadIdx.x];
-}
-
 /* Reads what the kernel before has written. */
 static __global__ void follow(const int *values, int *copies, mistake m)
 {
@@ -75,6 +61,26 @@ static __global__ void follow(const int *values, int *copies, mistake m)
     if (m != NO_AWAIT)
         value = values[k];
     copies[k] = value;
+}
+
+/* The same by a copy to shared memory. */
+static __global__ void fetch(const int *values, int *copies, mistake m)
+{
+    __shared__ int shared[THREADS];
+    const unsigned k = blockIdx.x * THREADS + threadIdx.x;
+    if (m != EARLY_COPY)
+        await_previous();
+    __pipeline_memcpy_async(&shared[threadIdx.x], &values[k], sizeof(int));
+    __pipeline_commit();
+    if (m == EARLY_COPY)
+        await_previous();
+    if (m != NO_WAIT)
+        __pipeline_wait_prior(0);
+    __syncthreads();
+    if (m == NO_WAIT)
+        copies[k] = shared[threadIdx.x ^ 1];
+    __pipeline_wait_prior(0);
+    copies[k] = shared[threadIdx.x];
 }
 
 /* The last block adds up what all have found. */
@@ -117,7 +123,7 @@ int main(int count_of, char **words)
     launch_behind(false, pass_on_in_warp, BLOCKS, THREADS, nullptr, values, m);
     launch_behind(false, pass_on, BLOCKS, THREADS, nullptr, values, m);
     launch_behind(true, follow, BLOCKS, THREADS, nullptr, values, copies, m);
-    launch_behind(false, fetch, BLOCKS, THREADS, nullptr, values, copies, m);
+    launch_behind(true, fetch, BLOCKS, THREADS, nullptr, copies, values, m);
     launch_behind(false, count, BLOCKS, THREADS, nullptr, total, m);
     launch_behind(false, add_up, BLOCKS, THREADS, nullptr, found, sum, ticket, m);
     const int right = *total == BLOCKS * THREADS && *sum == BLOCKS * (BLOCKS - 1) / 2;

@@ -1,8 +1,8 @@
 /*
  * 1. A page of memory has a cell for each of its words, or for each of its bytes once some thread has touched less than a
  *    word there. A cell knows the last access of each kind.
- * 2. When an access is not behind the last one of its kind, the cell keeps both as one by a group: of the warp, the
- *    block or the grid. Whoever is behind the group is behind both.
+ * 2. When an access is not behind the last one of its kind in the same grid, the cell keeps both as one by a group: of
+ *    the warp, the block or the grid. Whoever is behind the group is behind both.
  * 3. Memory that was not allocated is shared memory, which is new for every block.
  * 4. One machine runs at a time (machine.c), so that nothing here needs a lock.
  */
@@ -51,6 +51,7 @@ typedef struct cell {
     bool written;
     const char *from; /* of what it is a copy that nobody has read yet; NULL: of nothing */
     touch copied;
+    uint32_t unfinished; /* as in arrival, when the copy began */
 } cell;
 
 typedef struct page {
@@ -211,7 +212,7 @@ static bool is_behind(const arrival *b, const touch *a, bool shared)
 
 static enum group group_of(const touch *a, const touch *b)
 {
-    if (a->launch != b->launch || a->block != b->block)
+    if (a->block != b->block)
         return OF_GRID;
     return a->thread / LANES != b->thread / LANES ? OF_BLOCK : OF_WARP;
 }
@@ -220,7 +221,7 @@ static void keep(const arrival *b, touch *last, bool shared)
 {
     const touch before = *last;
     *last = b->mine;
-    if (before.launch == 0 || is_behind(b, &before, shared))
+    if (before.launch != last->launch || is_behind(b, &before, shared))
         return;
     const enum group both = group_of(&before, last);
     last->group = before.group > both ? before.group : both;
@@ -243,6 +244,7 @@ static void read_source(const arrival *b, cell *c, size_t bytes)
 {
     arrival source = *b;
     source.mine = c->copied;
+    source.unfinished = c->unfinished;
     source.at = c->from;
     c->from = NULL;
     if (source.mine.launch == b->mine.launch && source.mine.block == b->mine.block)
@@ -269,6 +271,8 @@ static void meet(page *p, cell *c, const void *argument)
         return;
     c->from = b->from ? b->from + (at - b->at) : NULL;
     c->copied = b->mine;
+    if (!b->from)
+        c->unfinished = b->unfinished;
 }
 
 static void finish_write(void)
