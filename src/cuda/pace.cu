@@ -142,7 +142,8 @@ static __device__ particle_most gather_most(const outcome *out)
 
 enum { CLEAR_BLOCKS = 4 }; /* a processor */
 
-/* The other blocks of turn_kernel look at it meanwhile: whether they empty nodes that nobody will use does not matter. */
+/* The other blocks of turn_kernel look at it meanwhile: whether they empty nodes that nobody will use does not
+ * matter. */
 static __device__ void halt(pace_state *p, uint32_t why)
 {
     *(volatile uint32_t *)&p->now.halted = why;

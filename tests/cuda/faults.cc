@@ -1,6 +1,6 @@
 /*
- * Kernels with a mistake each, and the same without it: what watches the emulated GPU's memory has to tell the two apart.
- * Run as `faults MISTAKE`, which ends with WATCH_FOUND, or `faults none`.
+ * Kernels with a mistake each, and the same without it: what watches the emulated GPU's memory has to tell the two
+ * apart. Run as `faults MISTAKE`, which ends with WATCH_FOUND, or `faults none`.
  */
 #include "cuda/launch.cuh"
 

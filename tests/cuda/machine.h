@@ -62,8 +62,8 @@ typedef struct machine_moment {
 
 const machine_moment *machine_now(void); /* NULL: it is the host who runs */
 
-/* Whether the thread that runs is behind what a block has done between two of its barriers, by fences of both; or behind
- * what all blocks that have run so far did until then. */
+/* Whether the thread that runs is behind what a block has done between two of its barriers, by fences of both; or
+ * behind what all blocks that have run so far did until then. */
 enum { MACHINE_ALL_BLOCKS = -1 };
 bool machine_is_fenced(int64_t block, unsigned turn);
 

@@ -1,6 +1,6 @@
 /*
- * 1. A page of memory has a cell for each of its words, or for each of its bytes once some thread has touched less than a
- *    word there. A cell knows the last access of each kind.
+ * 1. A page of memory has a cell for each of its words, or for each of its bytes once some thread has touched less
+ *    than a word there. A cell knows the last access of each kind.
  * 2. When an access is not behind the last one of its kind in the same grid, the cell keeps both as one by a group: of
  *    the warp, the block or the grid. Whoever is behind the group is behind both.
  * 3. Memory that was not allocated is shared memory, which is new for every block.

@@ -4,10 +4,10 @@
  *   - two accesses to the same bytes, one of them a write, with nothing between them that puts one before the other,
  *   - reads of memory that nobody has written to.
  *
- * What puts one access before another is what does so on a GPU: a barrier of the block or of the warp; between kernels the
- * end of the one before, for which a kernel that is launched close behind it has to wait (launch.cuh); a fence of the block
- * of one and then one of the block of the other. Atomics, and what is declared volatile, may meet each other; and threads
- * may write what was there already.
+ * What puts one access before another is what does so on a GPU: a barrier of the block or of the warp; between
+ * kernels the end of the one before, for which a kernel that is launched close behind it has to wait (launch.cuh); a
+ * fence of the block of one and then one of the block of the other. Atomics, and what is declared volatile, may meet
+ * each other; and threads may write what was there already.
  *
  * Sources that are to be watched are compiled with -fsanitize=thread, and this takes the place of ThreadSanitizer.
  * The program ends with WATCH_FOUND when there was anything to tell.
@@ -36,8 +36,8 @@ enum watch_kind {
 /* By the thread that runs, at `place` in the program (NULL: who calls). */
 void watch_access(const void *at, size_t bytes, enum watch_kind kind, const void *place);
 
-/* A copy is under way to memory that no one may touch meanwhile; then it arrives. What was copied counts as read when the
- * copy is: some is copied only because it lies beside the rest. */
+/* A copy is under way to memory that no one may touch meanwhile; then it arrives. What was copied counts as read when
+ * the copy is: some is copied only because it lies beside the rest. */
 void watch_copy(const void *to, size_t bytes, const void *place);
 void watch_copied(const void *to, const void *from, size_t bytes, const void *place);
 
