@@ -49,8 +49,10 @@ class Backends(unittest.TestCase):
             numpy.testing.assert_allclose(numpy.median(cuda["J_P"]), numpy.median(cpu["J_P"]), rtol=1e-4)
 
     def test_as_they_are(self):
-        self.assertGreater(len(SCENES), 20)
-        for scene in SCENES:
+        """But for two that take their time to fill letters, as letters.yaml does."""
+        quick = [scene for scene in SCENES if os.path.basename(scene) not in ("siggraph.yaml", "the_end.yaml")]
+        self.assertGreater(len(quick), 20)
+        for scene in quick:
             self.compare(scene, "--set", "simulation.resolution=0.12")
 
     def test_by_other_methods(self):
